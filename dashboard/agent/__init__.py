@@ -1,0 +1,1 @@
+"""The loop, its tools and its sub-agents."""

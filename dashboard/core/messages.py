@@ -1,0 +1,126 @@
+"""What an operator or an agent writes to a run, and the states that it goes through."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+import msgspec
+
+MAX_BODY_BYTES = 64 * 1024
+MAX_OPEN_PER_RUN = 1_000
+MAX_TAKE_MESSAGES = 32
+MAX_TAKE_BYTES = 64 * 1024
+
+
+class Lane(StrEnum):
+    """Which boundary reads a message."""
+
+    NEXT_STEP = "next_step"  # before the next model request
+    NEXT_TURN = "next_turn"  # opens the next turn
+
+
+class Preset(StrEnum):
+    """The three ways to write that the console offers: a lane and whether it wakes."""
+
+    STEER = "steer"
+    FOLLOWUP = "followup"
+    INJECT = "inject"
+
+    @property
+    def lane(self) -> Lane:
+        """The lane of this preset."""
+        return Lane.NEXT_TURN if self is Preset.FOLLOWUP else Lane.NEXT_STEP
+
+    @property
+    def wake(self) -> bool:
+        """Whether it starts an idle agent, or extends one that would end."""
+        return self is not Preset.INJECT
+
+    @property
+    def means(self) -> str:
+        """One line for the operator."""
+        return {
+            Preset.STEER: "read this before your next model request",
+            Preset.FOLLOWUP: "answer this once you have finished",
+            Preset.INJECT: "have this to hand if you make another request",
+        }[self]
+
+
+def preset_of(lane: Lane, wake: bool) -> Preset | None:
+    """Give the preset of a lane and a wake, or ``None`` for the fourth combination."""
+    return next((preset for preset in Preset if (preset.lane, preset.wake) == (lane, wake)), None)
+
+
+class SenderKind(StrEnum):
+    """Fixed by the interface that was used, never by what was written (A12)."""
+
+    OPERATOR = "operator"
+    AGENT = "agent"
+
+
+class Sender(msgspec.Struct, frozen=True):
+    """Who wrote a message: an operator by name, or an agent by its run."""
+
+    kind: SenderKind
+    name: str
+    run_id: str | None = None
+
+
+class Message(msgspec.Struct, frozen=True):
+    """A message as its sender made it. The client makes the id (A3); the body is kept as typed."""
+
+    id: str
+    body: str
+    lane: Lane
+    wake: bool
+    sender: Sender
+    composed_at: int  # microseconds since the epoch, UTC
+    expires_at: int | None = None
+
+
+class MessageState(StrEnum):
+    """Open (``unbound``, ``queued``), or one of four ends (A1)."""
+
+    UNBOUND = "unbound"
+    QUEUED = "queued"
+    DELIVERED = "delivered"
+    WITHDRAWN = "withdrawn"
+    EXPIRED = "expired"
+    UNDELIVERABLE = "undeliverable"
+
+    @property
+    def open(self) -> bool:
+        """Whether the message still waits."""
+        return self in (MessageState.UNBOUND, MessageState.QUEUED)
+
+
+class ReturnReason(StrEnum):
+    """Why a message came back undelivered."""
+
+    RUN_ENDED = "run_ended"
+    CANCELLED = "cancelled"
+    HOST_LOST = "host_lost"
+    READER_FAILED = "reader_failed"
+    IN_DOUBT = "in_doubt"
+
+
+class Refusal(StrEnum):
+    """Why a message was refused at send. Nothing of it was stored."""
+
+    EMPTY = "empty"
+    TOO_LARGE = "too_large"
+    FULL = "full"
+    UNKNOWN = "unknown"
+    AMBIGUOUS = "ambiguous"
+    RUN_ENDED = "run_ended"
+    NOT_READING = "not_reading"
+    ID_REUSED = "id_reused"
+
+
+class Receipt(msgspec.Struct, frozen=True):
+    """What a sender gets back once a message is stored."""
+
+    message_id: str
+    to: str  # the display name, or the bare label while unbound
+    run_id: str | None
+    state: MessageState

@@ -1,0 +1,78 @@
+"""The protocol that the loop speaks to a model: one turn in, deltas out, the complete reply last."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any, Protocol
+
+import msgspec
+
+from dashboard.core.history import Assistant, Entry
+
+
+class ToolSchema(msgspec.Struct, frozen=True):
+    """What a model is told of a tool. ``parameters`` is a JSON Schema of an object."""
+
+    name: str
+    description: str
+    parameters: dict[str, Any]
+
+
+class ModelRequest(msgspec.Struct, frozen=True):
+    """One request: the history as stored, byte for byte (H2), and the tools on offer.
+
+    Args:
+        label: the label of the run that asks.
+        history: every entry so far.
+        tools: what may be called; empty when tools are off, as for a wrap-up.
+    """
+
+    label: str
+    history: tuple[Entry, ...]
+    tools: tuple[ToolSchema, ...] = ()
+
+
+class TextPart(msgspec.Struct, frozen=True):
+    """A piece of the reply's text, as it streams."""
+
+    text: str
+
+
+class ReasoningPart(msgspec.Struct, frozen=True):
+    """A piece of the model's reasoning, as it streams."""
+
+    text: str
+
+
+class Reply(msgspec.Struct, frozen=True):
+    """The end of the stream: the complete entry. The parts before it add up to its text and reasoning.
+
+    Args:
+        entry: what the history will hold.
+        input_tokens: what the request cost, 0 where the provider does not say.
+        output_tokens: what the reply cost, 0 where the provider does not say.
+        truncated: the provider cut the reply short.
+    """
+
+    entry: Assistant
+    input_tokens: int = 0
+    output_tokens: int = 0
+    truncated: bool = False
+
+
+ModelEvent = TextPart | ReasoningPart | Reply
+
+
+class ModelClient(Protocol):
+    """Anything that can take a turn."""
+
+    def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
+        """Take one turn.
+
+        Yields:
+            Parts as they come, then exactly one ``Reply``.
+
+        Raises:
+            ModelError: the request failed; what was yielded before stands as shown.
+        """
+        ...
