@@ -186,6 +186,13 @@ class MessageReturned(Event, frozen=True, tag="MessageReturned"):
     run_id: str | None = None
 
 
+class MessageExpired(Event, frozen=True, tag="MessageExpired"):
+    """A message's time had passed when its run came to read it."""
+
+    message_id: str
+    run_id: str | None = None
+
+
 class ControlAction(StrEnum):
     """What an operator can ask of a host."""
 
@@ -236,8 +243,8 @@ class Unknown(msgspec.Struct, frozen=True):
 KnownEvent = (
     HostStarted | SessionClosed | RunStarted | RunFinished | TurnStarted | TurnFinished | RoundStarted
     | RoundFinished | TextDelta | ReasoningDelta | ToolCalled | ToolReturned | HistoryAppended | LoopContinued
-    | MessageQueued | MessageBound | MessageDelivered | MessageReturned | ControlRequested | ControlApplied
-    | NoticeRaised
+    | MessageQueued | MessageBound | MessageDelivered | MessageReturned | MessageExpired
+    | ControlRequested | ControlApplied | NoticeRaised
 )  # fmt: skip
 Delta = TextDelta | ReasoningDelta
 _encoder = msgspec.json.Encoder()

@@ -50,12 +50,14 @@ class Delivered(msgspec.Struct, frozen=True):
         wakes: whether it extends a turn (P9, T2).
         resets_budget: whether it puts a human back into the loop (P9, A12).
         message_id: the message, where the inbox knows one.
+        opens_turn: whether it opens another turn of the same run, rather than extend the one that is ending (T4).
     """
 
     text: str
     wakes: bool = True
     resets_budget: bool = True
     message_id: str | None = None
+    opens_turn: bool = False
 
 
 class Mail(Protocol):

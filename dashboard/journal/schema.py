@@ -1,0 +1,109 @@
+"""The tables of a journal, and how a connection to one is opened and trusted."""
+
+from __future__ import annotations
+
+import os
+import random
+import time
+from pathlib import Path
+
+import apsw
+
+from dashboard.core.errors import JournalError
+
+APPLICATION_ID = 0x5D_B0_A2_D0
+VERSION = 1
+OLDEST_SQLITE = (3, 51, 3)  # older ones can reset a WAL that another process still writes to
+
+TABLES = """
+CREATE TABLE meta (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
+CREATE TABLE event (
+  seq INTEGER PRIMARY KEY, at INTEGER NOT NULL, run_id TEXT, version INTEGER NOT NULL, payload BLOB NOT NULL
+);
+CREATE INDEX event_run ON event (run_id, seq);
+CREATE TABLE label (label TEXT PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE run (
+  run_id TEXT PRIMARY KEY, label TEXT NOT NULL, ordinal INTEGER NOT NULL, reading INTEGER NOT NULL,
+  live INTEGER NOT NULL, started INTEGER NOT NULL, UNIQUE (label, ordinal)
+) WITHOUT ROWID;
+CREATE TABLE message (
+  id TEXT PRIMARY KEY, place INTEGER NOT NULL, address TEXT NOT NULL, label TEXT NOT NULL, run_id TEXT,
+  lane TEXT NOT NULL, wake INTEGER NOT NULL, state TEXT NOT NULL, reason TEXT, expires_at INTEGER,
+  sender_kind TEXT NOT NULL, message BLOB NOT NULL, body_bytes INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX message_open ON message (run_id, lane, place) WHERE state = 'queued';
+CREATE INDEX message_unbound ON message (label, place) WHERE state = 'unbound';
+CREATE TABLE delivery (
+  message_id TEXT PRIMARY KEY REFERENCES message (id), run_id TEXT NOT NULL, round INTEGER NOT NULL,
+  history_index INTEGER NOT NULL, seq INTEGER NOT NULL, UNIQUE (run_id, history_index)
+) WITHOUT ROWID;
+CREATE TABLE control (
+  id TEXT PRIMARY KEY, action TEXT NOT NULL, run_id TEXT, requested_by TEXT NOT NULL, state TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE console (id TEXT PRIMARY KEY, operator TEXT NOT NULL, seen_at INTEGER NOT NULL) WITHOUT ROWID;
+"""
+
+
+def create(path: Path) -> apsw.Connection:
+    """Make a new journal and give a connection to it.
+
+    Raises:
+        JournalError: something is there already, or the file cannot be made.
+    """
+    try:
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+        connection = _connect(path)
+        with connection:
+            connection.execute(
+                f"PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {VERSION}; {TABLES}"
+            )
+    except FileExistsError as error:
+        raise JournalError(f"{path} is there already", fix="Every session has a journal of its own") from error
+    except (OSError, apsw.Error) as error:
+        raise JournalError(f"cannot make the journal {path}", str(error)) from error
+    return connection
+
+
+def connect(path: Path) -> apsw.Connection:
+    """Open a journal that is there.
+
+    Raises:
+        JournalError: it is missing, foreign, torn, or of a newer version; the file is left as it is.
+    """
+    if not path.is_file():
+        raise JournalError(f"there is no journal at {path}", fix="`dashboard sessions` lists the sessions")
+    try:
+        connection = _connect(path)
+        application = connection.pragma("application_id")
+        version = connection.pragma("user_version")
+    except apsw.Error as error:
+        raise JournalError(f"{path} cannot be read as a journal", str(error), "It is left as it is") from error
+    if application != APPLICATION_ID:
+        connection.close()
+        raise JournalError(f"{path} is not a journal of this program", fix="It is left as it is")
+    if not isinstance(version, int) or version > VERSION:
+        connection.close()
+        raise JournalError(
+            f"{path} was written by a newer version (format {version}; this one reads up to {VERSION})",
+            fix="Upgrade with: pip install --upgrade subagent-dashboard",
+        )
+    return connection
+
+
+def _connect(path: Path) -> apsw.Connection:
+    found = tuple(int(part) for part in apsw.sqlite_lib_version().split(".")[:3])
+    if found < OLDEST_SQLITE:
+        raise JournalError(
+            f"SQLite {apsw.sqlite_lib_version()} has a bug that can corrupt a journal of several processes",
+            fix="Upgrade with: pip install --upgrade apsw",
+        )
+    connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
+    connection.set_busy_handler(_wait_a_little)
+    connection.execute("PRAGMA journal_mode = WAL; PRAGMA foreign_keys = ON; PRAGMA trusted_schema = OFF")
+    return connection
+
+
+def _wait_a_little(attempt: int) -> bool:
+    """Wait for another process's transaction: jittered, so that two waiters do not meet again; 10 s in all."""
+    time.sleep(random.uniform(0.0005, 0.004))  # noqa: S311 - jitter, not a secret
+    return attempt < 4_000

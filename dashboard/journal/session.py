@@ -1,0 +1,213 @@
+"""A session over its journal: the operator's face, the host's face, and what they share."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from filelock import FileLock
+
+from dashboard.core.events import (
+    ControlAction,
+    ControlRequested,
+    HostStarted,
+    KnownEvent,
+    Record,
+    SessionClosed,
+)
+from dashboard.core.ids import ENTROPY_BYTES, sortable_id
+from dashboard.core.messages import Message, Preset, Receipt, Sender, SenderKind
+from dashboard.core.sessions import Control, HostState, HostStatus
+from dashboard.journal import lock, mailroom, schema
+from dashboard.journal.home import JOURNAL_NAME
+from dashboard.journal.routed_inbox import RoutedInbox
+from dashboard.journal.store import Store
+from dashboard.journal.tail import Tail
+from dashboard.journal.writer import InlineWriter, Job, ThreadWriter, Writer
+
+HEARTBEAT_LIMIT = 5_000_000  # microseconds: older than this, the host is not responding
+PRESENCE_PERIOD = 5_000_000  # how often a console says that it is there
+POLL_SECONDS = 0.05
+Clock = Callable[[], int]
+
+
+def wall_clock() -> int:
+    """Give microseconds since the epoch, UTC."""
+    return time.time_ns() // 1000
+
+
+class JournalOperatorSession:
+    """The operator's face of a session: read, send, ask, probe.
+
+    Args:
+        folder: the session's folder.
+        operator: the name that messages carry.
+        clock: microseconds since the epoch, UTC.
+
+    Raises:
+        JournalError: there is no journal there that can be read.
+    """
+
+    def __init__(self, folder: Path, operator: str, clock: Clock = wall_clock) -> None:
+        self._folder = folder
+        self._operator = operator
+        self._clock = clock
+        self._tail = Tail(folder / JOURNAL_NAME)
+        self._writer = ThreadWriter(folder / JOURNAL_NAME, clock)
+        self._console_id = sortable_id("console", clock(), os.urandom(ENTROPY_BYTES))
+        self._behind = False
+        self._seen_at = 0
+        self._over: HostState | None = None
+
+    @property
+    def session_id(self) -> str:
+        """The session's name, which is its folder's."""
+        return self._folder.name
+
+    @property
+    def operator(self) -> str:
+        """Whose messages these will be."""
+        return self._operator
+
+    def now(self) -> int:
+        """Give the time in microseconds since the epoch, UTC."""
+        return self._clock()
+
+    def read(self, after: int, limit: int) -> list[Record]:
+        """Give the events that follow a seq, at most so many."""
+        if not self._tail.changed() and not self._behind:
+            return []
+        records = self._tail.read(after, limit)
+        self._behind = len(records) == limit
+        return records
+
+    def compose(self, body: str, preset: Preset) -> Message:
+        """Make a message of this operator's, with its id and time."""
+        at = self._clock()
+        sender = Sender(SenderKind.OPERATOR, self._operator)
+        return Message(
+            sortable_id("msg", at, os.urandom(ENTROPY_BYTES)), body, preset.lane, preset.wake, sender, at
+        )
+
+    async def send(self, address: str, message: Message) -> Receipt:
+        """Store a message for a run; a refusal stores nothing."""
+        job = Job(lambda store: mailroom.accept(store, address, message, self._clock()))
+        return await asyncio.wrap_future(self._writer.submit(job).future)
+
+    async def request(self, action: ControlAction, run_id: str | None = None) -> str:
+        """Ask the host for something; gives the control's id."""
+        at = self._clock()
+        control_id = sortable_id("ctl", at, os.urandom(ENTROPY_BYTES))
+        event = ControlRequested(control_id=control_id, action=action, by=self._operator, run_id=run_id)
+        await asyncio.wrap_future(self._writer.submit(Job(lambda store: store.append(event, at))).future)
+        return control_id
+
+    def say_present(self) -> None:
+        """Tell the host that a console is there, at most every few seconds."""
+        at = self._clock()
+        if at - self._seen_at < PRESENCE_PERIOD:
+            return
+        self._seen_at = at
+        row = (self._console_id, self._operator, at)
+        self._writer.submit(
+            Job(
+                lambda store: store.connection.execute(
+                    "INSERT OR REPLACE INTO console VALUES (?, ?, ?)", row
+                ).close()
+            )
+        )
+
+    def probe(self) -> HostStatus:
+        """Look at the host; whoever finds it dead ends its runs as lost and returns their mail."""
+        store = self._tail.store
+        pid, beat = int(store.meta("pid") or 0), int(store.meta("heartbeat") or 0)
+        if self._over is not None:
+            return HostStatus(self._over, pid, beat)
+        self.say_present()
+        dead = lock.host_is_dead(self._folder)
+        if dead is None:
+            fresh = self._clock() - beat <= HEARTBEAT_LIMIT
+            return HostStatus(HostState.RUNNING if fresh else HostState.NOT_RESPONDING, pid, beat)
+        with dead:
+            closed = store.meta("closed_at") is not None
+            if not closed:
+                self._writer.submit(Job(lambda store: mailroom.reap(store, self._clock()))).future.result()
+        self._over = HostState.CLOSED if closed else HostState.LOST
+        return HostStatus(self._over, pid, beat)
+
+    def close(self) -> None:
+        """Let go of the session. The agents go on."""
+        self._writer.close()
+        self._tail.close()
+
+
+class JournalHostSession:
+    """The host's face of a session: emit, mail, controls.
+
+    Args:
+        folder: the session's folder, private and empty; its lock is taken first, then the journal is made.
+        clock: microseconds since the epoch, UTC.
+        inline: write at once, in the caller's thread, so that a recording is deterministic.
+
+    Raises:
+        HostError: another host runs the session.
+        JournalError: there is a journal already.
+    """
+
+    def __init__(self, folder: Path, clock: Clock = wall_clock, *, inline: bool = False) -> None:
+        path = folder / JOURNAL_NAME
+        self.folder = folder
+        self._clock = clock
+        self._lock: FileLock = lock.hold(folder)
+        schema.create(path).close()
+        self._writer: Writer = InlineWriter(path, clock) if inline else ThreadWriter(path, clock)
+        self._tail = Tail(path)
+        self.inbox = RoutedInbox(self._writer, clock, self.changed)
+
+    def emit(self, event: KnownEvent) -> None:
+        """Append an event; never waits."""
+        self._writer.emit(event)
+
+    async def start(self, version: str, title: str, labels: tuple[str, ...]) -> None:
+        """Record that this process took the session; returns once that is on disk, for the hand-shake."""
+        self.beat()
+        event = HostStarted(pid=os.getpid(), version=version, title=title, labels=labels)
+        await asyncio.wrap_future(self._submit(lambda store: store.append(event, self._clock())).future)
+
+    def beat(self) -> None:
+        """Say that this host lives."""
+        at = self._clock()
+        self._submit(lambda store: store.set_meta("heartbeat", at))
+
+    async def controls(self) -> list[Control]:
+        """Give what operators asked for and nobody has applied yet, in order."""
+        rows = self._tail.store.connection.execute(
+            "SELECT id, action, run_id FROM control WHERE state = 'requested' ORDER BY id"
+        )
+        return [Control(control_id, ControlAction(action), run_id) for control_id, action, run_id in rows]
+
+    def console_seen_at(self) -> int:
+        """Give when a console was last there, in microseconds since the epoch, UTC; 0 if never."""
+        return int(self._tail.store.value("SELECT coalesce(max(seen_at), 0) FROM console"))
+
+    async def changed(self) -> None:
+        """Return once the journal has changed, or after a quarter of a second: the caller looks for itself."""
+        before = self._tail.store.connection.pragma("data_version")
+        for _ in range(5):
+            await asyncio.sleep(POLL_SECONDS)
+            if self._tail.store.connection.pragma("data_version") != before:
+                return
+
+    async def close(self, reason: str) -> None:
+        """Record that the session is over, then let go of the journal and, last, of the lock."""
+        event = SessionClosed(reason=reason)
+        await asyncio.wrap_future(self._submit(lambda store: store.append(event, self._clock())).future)
+        self._writer.close()
+        self._tail.close()
+        self._lock.release()
+
+    def _submit(self, work: Callable[[Store], object]) -> Job[object]:
+        return self._writer.submit(Job(work))
