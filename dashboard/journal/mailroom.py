@@ -131,7 +131,8 @@ def finish(store: Store, run_id: str, boundary: Boundary, end: RunEnd, at: int) 
         if _wakes(store, run_id, Lane.NEXT_STEP, at):
             return _deliver(store, run_id, [Lane.NEXT_STEP], boundary, at)
         if _wakes(store, run_id, Lane.NEXT_TURN, at):
-            taken = _deliver(store, run_id, [Lane.NEXT_TURN, Lane.NEXT_STEP], boundary, at)
+            opened = msgspec.structs.replace(boundary, turn=boundary.turn + 1)
+            taken = _deliver(store, run_id, [Lane.NEXT_TURN, Lane.NEXT_STEP], opened, at)
             return tuple(msgspec.structs.replace(delivered, opens_turn=True) for delivered in taken)
     store.append(RunFinished(run_id=run_id, outcome=end.outcome, answer=end.answer, error=end.error), at)
     return ()

@@ -46,17 +46,18 @@ class JournalOperatorSession:
         folder: the session's folder.
         operator: the name that messages carry.
         clock: microseconds since the epoch, UTC.
+        inline: write at once, in the caller's thread, so that a recording is deterministic.
 
     Raises:
         JournalError: there is no journal there that can be read.
     """
 
-    def __init__(self, folder: Path, operator: str, clock: Clock = wall_clock) -> None:
+    def __init__(self, folder: Path, operator: str, clock: Clock = wall_clock, *, inline: bool = False) -> None:
         self._folder = folder
         self._operator = operator
         self._clock = clock
         self._tail = Tail(folder / JOURNAL_NAME)
-        self._writer = ThreadWriter(folder / JOURNAL_NAME, clock)
+        self._writer = _writer(folder / JOURNAL_NAME, clock, inline=inline)
         self._console_id = sortable_id("console", clock(), os.urandom(ENTROPY_BYTES))
         self._behind = False
         self._seen_at = 0
@@ -163,7 +164,7 @@ class JournalHostSession:
         self._clock = clock
         self._lock: FileLock = lock.hold(folder)
         schema.create(path).close()
-        self._writer: Writer = InlineWriter(path, clock) if inline else ThreadWriter(path, clock)
+        self._writer = _writer(path, clock, inline=inline)
         self._tail = Tail(path)
         self.inbox = RoutedInbox(self._writer, clock, self.changed)
 
@@ -211,3 +212,7 @@ class JournalHostSession:
 
     def _submit(self, work: Callable[[Store], object]) -> Job[object]:
         return self._writer.submit(Job(work))
+
+
+def _writer(path: Path, clock: Clock, *, inline: bool) -> Writer:
+    return InlineWriter(path, clock) if inline else ThreadWriter(path, clock)

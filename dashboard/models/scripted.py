@@ -82,7 +82,7 @@ def replies(*turns: str | Assistant | Exception) -> Script:
     return script
 
 
-def call(name: str, **arguments: object) -> ToolCall:
+def call(name: str, /, **arguments: object) -> ToolCall:
     """Give a tool call for a script; the model fills in its id, unique within the run."""
     return ToolCall("", name, msgspec.json.encode(arguments).decode())
 

@@ -1,0 +1,1 @@
+"""The command line: it wires the layers together, each command importing only what it needs."""

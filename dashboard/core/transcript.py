@@ -1,0 +1,88 @@
+"""The entries of a run's transcript, as plain data that a view draws. One per thing that happened, in order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from dashboard.core.messages import Sender
+
+
+class TextKind(StrEnum):
+    """What a piece of text in a transcript is."""
+
+    TASK = "task"
+    ANSWER = "text"  # the model's words
+    REASONING = "reasoning"
+    LOOP = "loop"  # the loop's own prompt: a nudge, or the wrap-up
+    PROMPT = "prompt"  # a user entry that is neither the task nor recorded as mail
+    NOTICE = "notice"
+    END = "end"
+    RAW = "raw"  # an event of a type that this version does not know
+
+
+@dataclass(slots=True)
+class TextEntry:
+    """Text that may still grow. ``version`` changes with every change, so that a view can keep what it drew."""
+
+    kind: TextKind
+    seq: int
+    at: int  # microseconds since the epoch, UTC
+    round: int
+    version: int = 0
+    _parts: list[str] = field(default_factory=list)
+
+    @property
+    def text(self) -> str:
+        """All of it; joined once per growth."""
+        if len(self._parts) > 1:
+            self._parts[:] = ["".join(self._parts)]
+        return self._parts[0] if self._parts else ""
+
+    def grow(self, text: str) -> None:
+        """Add a piece at the end."""
+        self._parts.append(text)
+        self.version += 1
+
+    def replace(self, text: str) -> None:
+        """Put the stored text in the place of what was streamed."""
+        self._parts[:] = [text]
+        self.version += 1
+
+
+@dataclass(slots=True)
+class ToolEntry:
+    """One tool call, and what it returned once it has."""
+
+    seq: int
+    at: int
+    round: int
+    tool_call_id: str
+    name: str
+    arguments: str
+    version: int = 0
+    result: str | None = None
+    is_error: bool = False
+    elapsed: int = 0  # microseconds
+
+    def settle(self, result: str, is_error: bool, elapsed: int = 0) -> None:
+        """Note what came back."""
+        self.result, self.is_error, self.elapsed = result, is_error, elapsed
+        self.version += 1
+
+
+@dataclass(slots=True)
+class MessageEntry:
+    """A message, at the place where the run read it. Only a delivery record makes one, never what a text says."""
+
+    seq: int
+    at: int  # when it was read
+    round: int
+    text: str
+    sender: Sender | None  # None where a plain reader brought it and nobody knows
+    composed_at: int
+    message_id: str | None = None
+    version: int = 0
+
+
+TranscriptEntry = TextEntry | ToolEntry | MessageEntry

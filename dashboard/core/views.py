@@ -1,0 +1,120 @@
+"""What the projection knows of each run and each message."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from dashboard.core.labels import display_name, short_name
+from dashboard.core.messages import Lane, MessageState, Preset, ReturnReason, Sender, preset_of
+from dashboard.core.outcomes import Outcome
+from dashboard.core.transcript import TranscriptEntry
+
+
+class RunState(StrEnum):
+    """What a run is doing, in one word. The last five are its end."""
+
+    WORKING = "working"  # the model has the word
+    TOOL = "in tool"
+    WAITING = "waiting"  # for its sub-agents
+    IDLE = "idle"  # a root between two turns
+    DONE = "done"
+    CAPPED = "capped"  # done, but its round budget ran out
+    CANCELLED = "cancelled"
+    ERROR = "error"
+    LOST = "lost"
+
+
+ENDS = {
+    Outcome.ANSWERED: RunState.DONE,
+    Outcome.WRAP_UP: RunState.CAPPED,
+    Outcome.CANCELLED: RunState.CANCELLED,
+    Outcome.ERROR: RunState.ERROR,
+    Outcome.LOST: RunState.LOST,
+}
+
+
+@dataclass(slots=True)
+class RunView:
+    """One run, as the events so far tell it. Times are microseconds since the epoch, UTC."""
+
+    run_id: str
+    label: str
+    ordinal: int
+    task: str
+    parent_run_id: str | None
+    depth: int
+    reading: bool
+    started_at: int
+    max_iterations: int
+    last_at: int = 0
+    ended_at: int = 0
+    outcome: Outcome | None = None
+    answer: str = ""
+    error: str = ""
+    turn: int = 0
+    round: int = 0
+    step: int = 0
+    idle: bool = False
+    tools: dict[str, tuple[str, int]] = field(default_factory=dict)  # running calls: id to name and start
+    live_children: int = 0
+    children: list[str] = field(default_factory=list)
+    waiting: dict[str, None] = field(default_factory=dict)  # ids of messages not read yet, in order
+    input_tokens: int = 0
+    output_tokens: int = 0
+    entries: list[TranscriptEntry] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        """The display name, such as ``subagent-researcher#2``."""
+        return display_name(self.label, self.ordinal)
+
+    @property
+    def short(self) -> str:
+        """The display name without ``subagent-``."""
+        return short_name(self.label, self.ordinal)
+
+    @property
+    def live(self) -> bool:
+        """Whether it has not ended."""
+        return self.outcome is None
+
+    @property
+    def state(self) -> RunState:
+        """What it is doing."""
+        if self.outcome is not None:
+            return ENDS[self.outcome]
+        if self.idle:
+            return RunState.IDLE
+        if self.tools:
+            return RunState.WAITING if self.live_children else RunState.TOOL
+        return RunState.WORKING
+
+    @property
+    def tokens(self) -> int:
+        """Everything that its model read and wrote."""
+        return self.input_tokens + self.output_tokens
+
+
+@dataclass(slots=True)
+class MessageView:
+    """One message and its fate so far. Times are microseconds since the epoch, UTC."""
+
+    message_id: str
+    to: str
+    run_id: str | None
+    body: str
+    lane: Lane
+    wake: bool
+    sender: Sender
+    composed_at: int
+    queued_at: int
+    state: MessageState
+    reason: ReturnReason | None = None
+    round: int = 0
+    ended_at: int = 0
+
+    @property
+    def preset(self) -> Preset | None:
+        """Steer, follow-up or inject; ``None`` for the fourth combination."""
+        return preset_of(self.lane, self.wake)

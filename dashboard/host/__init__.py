@@ -1,0 +1,1 @@
+"""What runs a roster: the host process, its supervisor, the tools its agents call, and the demo."""

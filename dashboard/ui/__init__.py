@@ -1,0 +1,1 @@
+"""The console: a Textual app over a session's operator face. It sees the core alone."""

@@ -1,0 +1,240 @@
+"""A transcript entry as lines of styled text: pure, so that what an operator reads can be tested without a screen.
+
+Every foreign text is sanitised here, once, on its way into a line.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import msgspec
+from rich.cells import cell_len, set_cell_size
+
+from dashboard.core.messages import Sender, SenderKind
+from dashboard.core.sanitize import sanitize, sanitize_line
+from dashboard.core.transcript import MessageEntry, TextEntry, TextKind, ToolEntry, TranscriptEntry
+from dashboard.core.views import RunState, RunView
+from dashboard.ui.glyphs import Glyphs
+from dashboard.ui.wording import clock_time, duration, plural
+from dashboard.ui.wrapping import wrap
+
+Span = tuple[str, str]  # text, and the name of its style
+Line = tuple[Span, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Folding:
+    """How many lines of each kind are shown before the rest is counted instead.
+
+    Args:
+        task: of the task.
+        reasoning: of finished reasoning.
+        result: of a tool's result.
+        prompt: of a prompt of the loop's own.
+    """
+
+    task: int
+    reasoning: int
+    result: int
+    prompt: int = 2
+
+
+WALL = Folding(task=3, reasoning=2, result=2)
+ZOOMED = Folding(task=12, reasoning=8, result=12, prompt=6)
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """What a transcript is drawn on.
+
+    Args:
+        width: cells a line.
+        folding: what is cut short.
+        glyphs: the set in use.
+    """
+
+    width: int
+    folding: Folding
+    glyphs: Glyphs
+
+
+def entry_lines(entry: TranscriptEntry, run: RunView, sheet: Sheet) -> list[Line]:
+    """Give the lines of an entry.
+
+    Args:
+        entry: what happened.
+        run: the run that it belongs to.
+        sheet: width, folding and glyphs.
+    """
+    match entry:
+        case ToolEntry():
+            return _tool(entry, sheet)
+        case MessageEntry():
+            return _message(entry, sheet)
+        case TextEntry(kind=TextKind.END):
+            return _end(entry, run, sheet)
+        case TextEntry():
+            return _text(entry, sheet)
+
+
+def starts_paragraph(entry: TranscriptEntry, before: TranscriptEntry | None) -> bool:
+    """Whether an empty line belongs above an entry: where a round begins, and around what is not the model's."""
+    if before is None:
+        return False
+    if isinstance(entry, ToolEntry):
+        return isinstance(before, MessageEntry)
+    if isinstance(entry, TextEntry) and entry.kind is TextKind.ANSWER:
+        return not (isinstance(before, TextEntry) and before.kind is TextKind.REASONING)
+    return True
+
+
+def sender_words(sender: Sender | None) -> str:
+    """Say whose a message is. The word ``operator`` comes from the record alone, never from what was written."""
+    if sender is None:
+        return "host's inbox"
+    kind = "operator" if sender.kind is SenderKind.OPERATOR else "agent"
+    return f"{kind} {sanitize_line(sender.name, 40)}"
+
+
+def argument_words(arguments: str, room: int) -> str:
+    """Give a tool call's arguments as ``name=value`` words that fit a line: long values are cut, short ones stay.
+
+    Args:
+        arguments: the JSON text that the model wrote; what is no object is shown as it is.
+        room: how many cells there are.
+    """
+    try:
+        fields = msgspec.json.decode(arguments)
+    except (msgspec.DecodeError, UnicodeEncodeError):
+        fields = None
+    if not isinstance(fields, dict):
+        return fit_cells(sanitize_line(arguments), room)
+    words = [
+        sanitize_line(f"{name}={value if isinstance(value, str) else _json(value)}")
+        for name, value in fields.items()
+    ]
+    left = room - 2 * (len(words) - 1)
+    for rank, at in enumerate(
+        sorted(range(len(words)), key=lambda at: cell_len(words[at]))
+    ):  # the short ones first
+        words[at] = fit_cells(words[at], max(8, left // (len(words) - rank)))
+        left -= cell_len(words[at])
+    return fit_cells("  ".join(words), room)
+
+
+def fit_cells(text: str, room: int) -> str:
+    """Give a line that takes at most so many cells, with ``…`` where it was cut."""
+    if cell_len(text) <= room:
+        return text
+    return f"{set_cell_size(text, max(0, room - 1)).rstrip()}…" if room > 0 else ""
+
+
+def _json(value: object) -> str:
+    return msgspec.json.encode(value).decode()
+
+
+def _text(entry: TextEntry, sheet: Sheet) -> list[Line]:
+    text = sanitize(entry.text).strip("\n")
+    dot, rail = sheet.glyphs.dot, sheet.glyphs.thin_rail
+    match entry.kind:
+        case TextKind.ANSWER:
+            return [((line, "text"),) for line in wrap(text, sheet.width)]
+        case TextKind.REASONING:
+            return _folded(text, sheet, sheet.folding.reasoning, "reasoning", rail)
+        case TextKind.TASK:
+            head: Line = (("task ", "label"), (f"{dot} {clock_time(entry.at)}", "faint"))
+            return [head, *_folded(text, sheet, sheet.folding.task, "task", rail)]
+        case TextKind.LOOP:
+            head = (("loop ", "label"), (f"{dot} prompted by the loop itself, not by you", "faint"))
+            return [head, *_folded(text, sheet, sheet.folding.prompt, "task", rail)]
+        case TextKind.PROMPT:
+            return [(("prompt ", "label"),), *_folded(text, sheet, sheet.folding.task, "task", rail)]
+        case TextKind.NOTICE:
+            return [((line, "notice"),) for line in wrap(f"notice {dot} {text}", sheet.width)]
+        case _:
+            return [((line, "faint"),) for line in wrap(f"unknown event {dot} {text}", sheet.width)[:3]]
+
+
+def _folded(text: str, sheet: Sheet, limit: int, style: str, rail: str) -> list[Line]:
+    """Give the first lines behind a rail, and the count of the rest."""
+    # a huge text is cut before it is wrapped: what will not be shown is not worth the work
+    shown = text[: limit * sheet.width * 2 + 1]
+    lines = wrap(shown, sheet.width - 2)
+    kept: list[Line] = [((f"{rail} ", "rail"), (line, style)) for line in lines[:limit]]
+    hidden = len(lines) - limit + text.count("\n", len(shown))
+    if hidden > 0 or len(shown) < len(text):
+        kept.append(
+            ((f"{rail} ", "rail"), (f"{sheet.glyphs.more} {plural(max(1, hidden), 'more line')}", "faint"))
+        )
+    return kept
+
+
+def _tool(entry: ToolEntry, sheet: Sheet) -> list[Line]:
+    glyphs = sheet.glyphs
+    name = sanitize_line(entry.name, 60)
+    if entry.result is None:
+        after = f" {glyphs.dot} running"
+    else:
+        count = plural(entry.result.count("\n") + 1 if entry.result else 0, "line")
+        after = f" {glyphs.dot} {'failed' if entry.is_error else count} {glyphs.dot} {duration(entry.elapsed)}"
+    room = sheet.width - len(name) - len(after) - 3
+    arguments = argument_words(entry.arguments, max(8, room))
+    head: Line = (
+        (f"{glyphs.tool} ", "tool"),
+        (name, "tool"),
+        (f" {arguments}", "arguments"),
+        (after, "error" if entry.is_error else "faint"),
+    )
+    if not entry.result:
+        return [head]
+    style = "error" if entry.is_error else "result"
+    result = sanitize(entry.result[: sheet.folding.result * 2_000]).strip("\n")
+    lines = [fit_cells(line.expandtabs(4), sheet.width - 4) for line in result.split("\n")[: sheet.folding.result]]
+    body: list[Line] = [((f"  {glyphs.thin_rail} ", "rail"), (line, style)) for line in lines]
+    hidden = entry.result.count("\n") + 1 - len(lines)
+    if hidden > 0:
+        more = f"{glyphs.more} {plural(hidden, 'more line')}"
+        body.append(((f"  {glyphs.thin_rail} ", "rail"), (more, "faint")))
+    return [head, *body]
+
+
+def _message(entry: MessageEntry, sheet: Sheet) -> list[Line]:
+    glyphs = sheet.glyphs
+    who = sender_words(entry.sender)
+    operator = entry.sender is not None and entry.sender.kind is SenderKind.OPERATOR
+    style = "operator" if operator else "agent"
+    rail: Span = (f"{glyphs.rail} ", f"{style}-rail")
+    read = f" {glyphs.dot} read in round {entry.round} at {clock_time(entry.at)}"
+    composed = f" {glyphs.dot} composed {clock_time(entry.composed_at)}"
+    head: list[Line] = [(rail, (who, f"{style}-head"), (read, "faint"), (composed, "faint"))]
+    if len(who) + len(read) + len(composed) + 2 > sheet.width:
+        head = [(rail, (who, f"{style}-head"), (f" {glyphs.dot} read in round {entry.round}", "faint"))]
+        times = f"composed {clock_time(entry.composed_at)} {glyphs.dot} read {clock_time(entry.at)}"
+        head.append((rail, (times, "faint")))
+    lines = wrap(sanitize(entry.text).strip("\n"), sheet.width - 2)
+    return [*head, *((rail, (line, style)) for line in lines)]
+
+
+_END_WORDS = {
+    RunState.DONE: "answered",
+    RunState.CAPPED: "stopped at its round limit, with the answer above",
+    RunState.CANCELLED: "cancelled",
+    RunState.ERROR: "ended in an error",
+    RunState.LOST: "lost: its host process died",
+}
+
+
+def _end(entry: TextEntry, run: RunView, sheet: Sheet) -> list[Line]:
+    state = run.state
+    glyphs = sheet.glyphs
+    took = duration(run.ended_at - run.started_at)
+    said = f"{glyphs.states[state]} {_END_WORDS.get(state, state)}"
+    words = f"{said} {glyphs.dot} {plural(run.round, 'round')} {glyphs.dot} {took}"
+    style = "end" if state in (RunState.DONE, RunState.CAPPED) else "error"
+    lines: list[Line] = [((line, style),) for line in wrap(words, sheet.width)]
+    error = sanitize(entry.text)
+    if error:
+        lines.extend(
+            ((f"{glyphs.thin_rail} ", "rail"), (line, "error")) for line in wrap(error, sheet.width - 2)[:6]
+        )
+    return lines

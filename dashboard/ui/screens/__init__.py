@@ -1,0 +1,1 @@
+"""The console's screens: the console itself, and what opens over it."""

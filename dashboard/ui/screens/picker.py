@@ -1,0 +1,159 @@
+"""The ``@`` picker: any run by a few letters of its name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.fuzzy import FuzzySearch
+from textual.screen import ModalScreen
+from textual.widgets import Input, OptionList, Static
+from textual.widgets.option_list import Option
+
+from dashboard.core.projection import Projection
+from dashboard.core.sanitize import sanitize_line
+from dashboard.ui.drafts import Target
+from dashboard.ui.glyphs import Glyphs
+from dashboard.ui.widgets.panel import STATE_STYLES
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One row of the picker.
+
+    Args:
+        target: where a message would go.
+        glyph: the run's state as a glyph.
+        words: the run's state, or what the label stands for.
+        style: the colour of the state.
+        task: the beginning of the run's task.
+    """
+
+    target: Target
+    glyph: str
+    words: str
+    style: str
+    task: str = ""
+
+
+def choices(projection: Projection, glyphs: Glyphs) -> list[Choice]:
+    """Give what can be picked: the runs that read mail, then the labels that the roster can still spawn."""
+    runs = [run for run in projection.runs.values() if run.live and run.reading]
+    found = [
+        Choice(
+            target=Target(run.run_id, run.name),
+            glyph=glyphs.states[run.state],
+            words=f"{run.state} r{run.round}",
+            style=STATE_STYLES[run.state],
+            task=sanitize_line(run.task, 120),
+        )
+        for run in runs
+    ]
+    for label in projection.labels:
+        live = [run for run in runs if run.label == label]
+        if len(live) != 1:
+            words = f"{len(live)} live runs: pick one" if live else "waits for the next one to start"
+            found.append(Choice(Target(label, label), glyphs.pending, words, "$faint"))
+    return found
+
+
+def rank(query: str, offered: Sequence[Choice]) -> list[Choice]:
+    """Give the choices that fit a query, the best first. An exact name comes before everything else."""
+    query = query.strip().removeprefix("@")
+    if not query:
+        return list(offered)
+    search = FuzzySearch()
+    scored = [
+        (choice.target.name == query, search.match(query, choice.target.name)[0], choice) for choice in offered
+    ]
+    fitting = [entry for entry in scored if entry[0] or entry[1] > 0]
+    fitting.sort(key=lambda entry: (-entry[0], -round(entry[1], 3)))  # equal scores keep the order of the roster
+    return [choice for _, _, choice in fitting]
+
+
+class Picker(ModalScreen[Target | None]):
+    """Type a few letters, move with the arrows, Enter picks, Esc leaves.
+
+    Args:
+        projection: the runs to pick from.
+        glyphs: the set in use.
+        why: what will be done with the pick.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        ("escape,ctrl+g", "dismiss(None)", "Leave"),
+        ("down,ctrl+n,tab", "move(1)", "Next"),
+        ("up,shift+tab", "move(-1)", "Previous"),
+    ]
+
+    def __init__(self, projection: Projection, glyphs: Glyphs, why: str) -> None:
+        super().__init__()
+        self._projection = projection
+        self._glyphs = glyphs
+        self._why = why
+        self._shown: list[Choice] = []
+
+    def compose(self) -> ComposeResult:
+        """Lay out the query and what fits it."""
+        with Vertical(classes="box"):
+            yield Input(placeholder="a few letters of a name, such as res2")
+            yield OptionList(markup=False)
+            yield Static(" Enter pick   ↑ ↓ move   Esc leave", markup=False, classes="keys")
+
+    def on_mount(self) -> None:
+        """Offer everything."""
+        self.query_one(".box").border_title = Content.styled(self._why, "bold")
+        self._offer("")
+
+    @on(Input.Changed)
+    def narrow(self, event: Input.Changed) -> None:
+        """Offer what fits."""
+        event.stop()
+        self._offer(event.value)
+
+    @on(Input.Submitted)
+    def pick_highlighted(self, event: Input.Submitted) -> None:
+        """Pick the row that is marked; with none, stay, so that a typo does not send anything anywhere."""
+        event.stop()
+        at = self.query_one(OptionList).highlighted
+        if at is not None and self._shown:
+            self.dismiss(self._shown[at].target)
+
+    @on(OptionList.OptionSelected)
+    def pick_clicked(self, event: OptionList.OptionSelected) -> None:
+        """Pick the row that was clicked."""
+        event.stop()
+        self.dismiss(self._shown[event.option_index].target)
+
+    def action_move(self, step: int) -> None:
+        """Mark another row, while the query keeps the keys."""
+        options = self.query_one(OptionList)
+        if self._shown:
+            options.highlighted = ((options.highlighted or 0) + step) % len(self._shown)
+
+    def _offer(self, query: str) -> None:
+        self._shown = rank(query, choices(self._projection, self._glyphs))
+        options = self.query_one(OptionList)
+        options.clear_options()
+        width = max((len(choice.target.name) for choice in self._shown), default=0)
+        options.add_options(
+            Option(
+                Content.assemble(
+                    (f"{choice.glyph} ", choice.style),
+                    (sanitize_line(choice.target.name, 60).ljust(width + 2), "bold"),
+                    (f"{choice.words}  ", choice.style),
+                    (choice.task, "$faint"),
+                )
+            )
+            for choice in self._shown
+        )
+        if self._shown:
+            options.highlighted = 0
+        else:
+            options.add_option(Option(Content.styled("no run fits; Esc leaves", "$faint"), disabled=True))

@@ -1,0 +1,1 @@
+"""What the console is made of: each widget draws one thing, and reaches into no other."""

@@ -1,0 +1,86 @@
+"""The lines around the wall: what the session is doing above, receipts and keys below."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from textual.content import Content
+from textual.widgets import Static
+
+from dashboard.core.projection import Counts
+from dashboard.core.sanitize import sanitize_line
+from dashboard.core.sessions import HostState, HostStatus
+from dashboard.ui.commands import Mode, footer
+from dashboard.ui.glyphs import Glyphs
+from dashboard.ui.receipts import ReceiptLine
+from dashboard.ui.wording import amount, duration
+
+_HOST_STYLES = {
+    HostState.STARTING: "$warning",
+    HostState.RUNNING: "$success",
+    HostState.NOT_RESPONDING: "$warning bold",
+    HostState.CLOSED: "$faint",
+    HostState.LOST: "$error bold",
+}
+_TONES = {"pending": "$operator", "read": "$success", "returned": "$error"}
+
+
+class StatusBar(Static):
+    """The session in one line."""
+
+    def show(
+        self, session_id: str, title: str, counts: Counts, host: HostStatus, now: int, glyphs: Glyphs
+    ) -> None:
+        """Say what the session is, what its runs are doing, and how its host is.
+
+        Args:
+            session_id: the session's name.
+            title: what its host said that it is about.
+            counts: the runs by what they do, over the same runs as the tree.
+            host: what is known of the host.
+            now: microseconds since the epoch, UTC.
+            glyphs: the set in use.
+        """
+        facts = [
+            (f"{counts.live} live", "$primary" if counts.live else "$faint"),
+            (f"{counts.idle} idle", "$secondary") if counts.idle else None,
+            (f"{counts.done} done", "$success" if counts.done else "$faint"),
+            (f"{counts.failed} failed", "$error bold") if counts.failed else None,
+            (f"{counts.pending} pending", "$operator bold" if counts.pending else "$faint"),
+            (f"{amount(counts.tokens)} tok", "$faint"),
+        ]
+        words = str(host.state)
+        if host.state is HostState.NOT_RESPONDING:
+            words += f" for {duration(now - host.heartbeat_at)}"
+        facts.append((f"host {words}", _HOST_STYLES[host.state]))
+        narrow = self.size.width < 110
+        parts: list[tuple[str, str]] = [] if narrow else [(f" {sanitize_line(title, 60)} ", "bold")]
+        parts.append((f" {session_id} ", "$faint"))
+        for fact in facts:
+            if fact is not None:
+                parts.extend([(f" {glyphs.dot} ", "$faint"), fact])
+        self.update(Content.assemble(*parts))
+
+
+class ReceiptBar(Static):
+    """The latest messages of this console, and their fate."""
+
+    def show(self, lines: Sequence[ReceiptLine]) -> None:
+        """Show these receipts, the newest last."""
+        self.display = bool(lines)
+        contents = [
+            Content.assemble((f" {line.words}  ", f"{_TONES[line.tone]} bold"), (line.body, "$faint"))
+            for line in lines
+        ]
+        self.update(Content("\n").join(contents))
+
+
+class KeyBar(Static):
+    """The keys of the mode that is on, from the one table of commands."""
+
+    def show(self, mode: Mode) -> None:
+        """Name the keys that work now."""
+        parts: list[tuple[str, str]] = []
+        for command in footer(mode):
+            parts.extend([(f" {command.shown}", "bold $primary"), (f" {command.label} ", "$faint")])
+        self.update(Content.assemble(*parts))

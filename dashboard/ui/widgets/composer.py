@@ -1,0 +1,181 @@
+"""Where the operator writes. The text is a draft until Enter; a paste never sends itself."""
+
+from __future__ import annotations
+
+from textual import events
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.content import Content
+from textual.message import Message
+from textual.timer import Timer
+from textual.widgets import Static, TextArea
+
+from dashboard.core.messages import Preset
+from dashboard.core.sanitize import sanitize, sanitize_line
+from dashboard.ui.commands import Mode, bindings
+from dashboard.ui.drafts import Draft, Target
+
+ENTER_HOLD = 0.030  # seconds: printable input this soon after Enter is a raw paste, not a person
+TALLEST = 6
+
+
+class DraftArea(TextArea):
+    """The text itself. Enter is held for a moment, because a raw paste ends its lines with it."""
+
+    BINDINGS = bindings(Mode.WRITE)
+
+    class Submitted(Message):
+        """Enter, and nothing right behind it."""
+
+    class Pasted(Message):
+        """Text came in one piece.
+
+        Args:
+            lines: how many lines it has.
+            marked: how many characters were made visible on the way.
+        """
+
+        def __init__(self, lines: int, marked: int) -> None:
+            super().__init__()
+            self.lines = lines
+            self.marked = marked
+
+    def __init__(self) -> None:
+        super().__init__(soft_wrap=True, show_line_numbers=False, highlight_cursor_line=False, compact=True)
+        self._held: Timer | None = None
+
+    def hold_enter(self) -> None:
+        """Send in a moment, unless more input shows that this Enter was part of a paste."""
+        if self._held is not None:
+            self._release(pasted=True)
+        self._held = self.set_timer(ENTER_HOLD, self._submit)
+
+    async def _on_key(self, event: events.Key) -> None:
+        # TextArea's own handler runs after this one, unless it is told not to
+        if event.key in ("enter", "tab"):
+            event.prevent_default()  # it would insert the one and move the focus with the other: both are commands
+        elif self._held is not None and event.is_printable:
+            self._release(pasted=True)
+
+    async def _on_paste(self, event: events.Paste) -> None:
+        """Insert a paste as a draft. What you see is what is sent, so control characters become marks here."""
+        event.prevent_default()
+        event.stop()
+        text = event.text.replace("\r\n", "\n").replace("\r", "\n")
+        safe = sanitize(text)
+        self.insert(safe)
+        marked = sum(character not in safe for character in text) if safe != text else 0
+        self.post_message(self.Pasted(safe.count("\n") + 1, marked))
+
+    def _submit(self) -> None:
+        self._held = None
+        self.post_message(self.Submitted())
+
+    def _release(self, *, pasted: bool) -> None:
+        if self._held is not None:
+            self._held.stop()
+            self._held = None
+        if pasted:
+            self.insert("\n")
+            self.post_message(self.Pasted(self.document.line_count, 0))
+
+
+class Composer(Vertical):
+    """The composer: a title that says to whom and how, and the draft.
+
+    Args:
+        id: the widget's id.
+    """
+
+    class Left(Message):
+        """The operator went back to watching."""
+
+    def __init__(self) -> None:
+        super().__init__(id="composer")
+        self.area = DraftArea()
+        self._hint = Static(id="hint")
+        self._target: Target | None = None
+        self._draft = Draft()
+
+    @property
+    def target(self) -> Target | None:
+        """Where the draft goes, while writing."""
+        return self._target
+
+    @property
+    def draft(self) -> Draft:
+        """The draft that is being written."""
+        return self._draft
+
+    def compose(self) -> ComposeResult:
+        """Lay out the hint, which stands there while watching, and the draft."""
+        yield self._hint
+        yield self.area
+
+    def on_mount(self) -> None:
+        """Start out watching."""
+        self.area.display = False
+
+    def watching(self, would_write_to: str, unsent: int) -> None:
+        """Show that single keys act now, and what ``m`` would write to.
+
+        Args:
+            would_write_to: the selected run's name, or empty.
+            unsent: how many drafts are kept.
+        """
+        self.set_class(False, "writing")
+        self._target = None
+        self.area.display, self._hint.display = False, True
+        self.border_title = Content.styled("watch", "bold")
+        drafts = f"   {unsent} unsent {'draft' if unsent == 1 else 'drafts'} kept" if unsent else ""
+        words = f"m writes to {sanitize_line(would_write_to, 60)}" if would_write_to else "no run yet"
+        self._hint.update(
+            Content.assemble((words, "$faint"), ("   @ picks another", "$faint"), (drafts, "$warning"))
+        )
+        self.border_subtitle = None
+
+    def write(self, target: Target, draft: Draft) -> None:
+        """Take the keys, for a target that stays fixed from here on."""
+        self._target, self._draft = target, draft
+        self.set_class(True, "writing")
+        self.area.display, self._hint.display = True, False
+        if self.area.text != draft.text:
+            self.area.load_text(draft.text)
+            self.area.move_cursor(self.area.document.end)
+        self.area.focus()
+        self.show_preset()
+        self._fit()
+
+    def show_preset(self) -> None:
+        """Say to whom this goes, and how it will be read."""
+        if self._target is None:
+            return
+        preset = self._draft.preset
+        self.border_title = Content.assemble(
+            ("write", "bold"),
+            (" to ", ""),
+            (sanitize_line(self._target.name, 60), "bold $operator"),
+            (f" · {preset}", "bold"),
+            (f": {preset.means}", "$faint"),
+        )
+
+    def next_preset(self) -> None:
+        """Go on to the next way of reading it."""
+        order = list(Preset)
+        self._draft.preset = order[(order.index(self._draft.preset) + 1) % len(order)]
+        self.show_preset()
+
+    def clear(self) -> None:
+        """Empty the draft; undo brings it back."""
+        self.area.clear()
+
+    def on_text_area_changed(self) -> None:
+        """Keep the draft, and grow with it."""
+        if self._target is not None:
+            self._draft.text = self.area.text
+            self._fit()
+
+    def _fit(self) -> None:
+        height = min(TALLEST, max(1, self.area.wrapped_document.height))
+        if self.area.styles.height is None or self.area.styles.height.value != height:
+            self.area.styles.height = height

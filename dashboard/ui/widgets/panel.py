@@ -1,0 +1,129 @@
+"""One run's panel: its head, its transcript, and the mail that waits for it."""
+
+from __future__ import annotations
+
+from textual import events
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.content import Content
+from textual.message import Message
+from textual.widgets import Static
+
+from dashboard.core.sanitize import sanitize_line
+from dashboard.core.views import MessageView, RunState, RunView
+from dashboard.ui.entry_lines import sender_words
+from dashboard.ui.glyphs import Glyphs
+from dashboard.ui.widgets.transcript import TranscriptView
+from dashboard.ui.wording import amount, duration, plural
+
+STATE_STYLES = {
+    RunState.WORKING: "$primary",
+    RunState.TOOL: "$primary",
+    RunState.WAITING: "$secondary",
+    RunState.IDLE: "$secondary",
+    RunState.DONE: "$success",
+    RunState.CAPPED: "$warning",
+    RunState.CANCELLED: "$warning",
+    RunState.ERROR: "$error",
+    RunState.LOST: "$error",
+}
+PENDING_SHOWN = 2
+
+
+class Panel(Vertical):
+    """The panel of one run.
+
+    Args:
+        run: the run as the projection knows it; this only reads it.
+        glyphs: the set in use.
+    """
+
+    class Chosen(Message):
+        """The operator clicked on a panel."""
+
+        def __init__(self, run_id: str) -> None:
+            super().__init__()
+            self.run_id = run_id
+
+    def __init__(self, run: RunView, glyphs: Glyphs) -> None:
+        super().__init__()
+        self._run_view = run
+        self._glyphs = glyphs
+        self._chosen = False
+        self.transcript = TranscriptView(run, glyphs)
+        self._pending = Static(id="pending")
+
+    @property
+    def run_id(self) -> str:
+        """The run that this shows."""
+        return self._run_view.run_id
+
+    @property
+    def ticking(self) -> bool:
+        """Whether its head shows a time that passes."""
+        return bool(self._run_view.tools)
+
+    def compose(self) -> ComposeResult:
+        """Lay out the transcript, and what waits below it."""
+        yield self.transcript
+        yield self._pending
+
+    def on_mount(self) -> None:
+        """Start with nothing waiting."""
+        self._pending.display = False
+
+    def on_click(self, event: events.Click) -> None:
+        """Tell who was clicked; the screen decides what follows."""
+        event.stop()
+        self.post_message(self.Chosen(self.run_id))
+
+    def set_chosen(self, chosen: bool) -> None:
+        """Show that this is the selected panel, by its frame and by a mark."""
+        self._chosen = chosen
+        self.set_class(chosen, "chosen")
+
+    def show_head(self, now: int) -> None:
+        """Bring the head in line with the run.
+
+        Args:
+            now: microseconds since the epoch, UTC, for what is still running.
+        """
+        run, glyphs = self._run_view, self._glyphs
+        style = STATE_STYLES[run.state]
+        mark = f"{glyphs.selected} " if self._chosen else ""
+        rounds = f" r{run.step}/{run.max_iterations}" if run.live and run.round else ""
+        self.border_title = Content.assemble(
+            (mark, "$accent bold"),
+            (f"{glyphs.states[run.state]} ", style),
+            (sanitize_line(run.name, 60), "bold" if self._chosen else ""),
+            (f" {run.state}{rounds}", style),
+        )
+        facts: list[tuple[str, str]] = []
+        unseen = self.transcript.unseen
+        if unseen:
+            facts.append((f"{glyphs.down} {plural(unseen, 'new line')} below (G)", "$accent"))
+        for name, since in list(run.tools.values())[:1]:
+            more = f" +{len(run.tools) - 1}" if len(run.tools) > 1 else ""
+            facts.append((f"{sanitize_line(name, 30)}{more} {duration(now - since)}", "$tool"))
+        if run.tokens:
+            facts.append((f"{amount(run.tokens)} tok", "$faint"))
+        parts: list[tuple[str, str]] = []
+        for fact in facts:
+            parts.extend([(f" {glyphs.dot} ", "$faint"), fact] if parts else [fact])
+        self.border_subtitle = Content.assemble(*parts)
+
+    def show_pending(self, waiting: list[MessageView]) -> None:
+        """Show the mail that the run has not read yet, oldest first."""
+        self._pending.display = bool(waiting)
+        lines = [self._pending_line(message) for message in waiting[:PENDING_SHOWN]]
+        if len(waiting) > PENDING_SHOWN:
+            lines.append(Content.styled(f"  +{len(waiting) - PENDING_SHOWN} more pending", "$faint"))
+        self._pending.update(Content("\n").join(lines))
+
+    def _pending_line(self, message: MessageView) -> Content:
+        how = message.preset or "message"
+        return Content.assemble(
+            (f"{self._glyphs.pending} pending {how}", "$operator bold"),
+            (f" {self._glyphs.dot} {sender_words(message.sender)}: ", "$faint"),
+            (sanitize_line(message.body, 200), "$operator"),
+        )

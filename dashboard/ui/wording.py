@@ -1,0 +1,35 @@
+"""Numbers and times as an operator reads them."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+
+def clock_time(at: int) -> str:
+    """Give the local time of day of an instant in microseconds since the epoch."""
+    return f"{datetime.fromtimestamp(at / 1_000_000).astimezone():%H:%M:%S}"
+
+
+def duration(microseconds: int) -> str:
+    """Give a span: ``80ms``, ``2.1s``, ``3m05s``, ``2h10m``."""
+    seconds = max(0, microseconds) / 1_000_000
+    if seconds < 1:
+        return f"{round(seconds * 1000)}ms"
+    if seconds < 60:
+        return f"{seconds:.1f}s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes}m{rest:02}s" if minutes < 60 else f"{minutes // 60}h{minutes % 60:02}m"
+
+
+def amount(count: int) -> str:
+    """Give a count that fits a narrow place: ``950``, ``41.2k``, ``3.1M``."""
+    if count < 1000:
+        return str(count)
+    return f"{count / 1000:.1f}k" if count < 999_950 else f"{count / 1_000_000:.1f}M"
+
+
+def plural(count: int, word: str) -> str:
+    """Give a count and its word: ``1 line``, ``2 lines``, ``3 matches``."""
+    if count == 1:
+        return f"1 {word}"
+    return f"{count:,} {word}{'es' if word.endswith(('ch', 's', 'x')) else 's'}"
