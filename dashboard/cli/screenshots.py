@@ -32,7 +32,7 @@ from dashboard.ui.screens.console import settle
 
 SESSION = "20261130-140000-demo"
 START = int(datetime(2026, 11, 30, 14, 0, tzinfo=UTC).timestamp()) * 1_000_000
-SENT_AFTER = 21.0  # seconds into the recording at which the operator writes
+SENT_AFTER = 19.0  # seconds into the recording at which the operator writes
 RECORDED = 150.0
 ADDRESSED = "subagent-researcher#2"
 WRITTEN = "check worker.log instead"
@@ -197,8 +197,8 @@ def _same_everywhere() -> Iterator[None]:
 
 SHOTS = (
     Shot("wall", (160, 46), _seconds(34)),
-    Shot("pending", (160, 46), _seconds(SENT_AFTER + 0.5), keys=("l", "l")),
-    Shot("delivered", (160, 46), _after_delivery(9), keys=("l", "l")),
+    Shot("pending", (160, 46), _seconds(SENT_AFTER + 0.8), keys=("l", "l")),
+    Shot("delivered", (160, 46), _after_delivery(6), keys=("l", "l")),
     Shot("zoomed", (120, 40), _after_delivery(20), keys=("l", "l", "z")),
-    Shot("small", (80, 24), _after_delivery(9), keys=("l", "l")),
+    Shot("small", (80, 24), _after_delivery(4), keys=("l", "l")),
 )

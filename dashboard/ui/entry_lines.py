@@ -18,6 +18,7 @@ from dashboard.ui.glyphs import Glyphs
 from dashboard.ui.wording import clock_time, duration, plural
 from dashboard.ui.wrapping import wrap
 
+NAMED = 32  # cells, from which on arguments are shown with their names
 Span = tuple[str, str]  # text, and the name of its style
 Line = tuple[Span, ...]
 
@@ -97,11 +98,11 @@ def sender_words(sender: Sender | None) -> str:
 
 
 def argument_words(arguments: str, room: int) -> str:
-    """Give a tool call's arguments as ``name=value`` words that fit a line: long values are cut, short ones stay.
+    """Give a tool call's arguments on one line: short values stay whole, long ones are cut.
 
     Args:
         arguments: the JSON text that the model wrote; what is no object is shown as it is.
-        room: how many cells there are.
+        room: how many cells there are; in a narrow place the names are left out.
     """
     try:
         fields = msgspec.json.decode(arguments)
@@ -109,15 +110,12 @@ def argument_words(arguments: str, room: int) -> str:
         fields = None
     if not isinstance(fields, dict):
         return fit_cells(sanitize_line(arguments), room)
-    words = [
-        sanitize_line(f"{name}={value if isinstance(value, str) else _json(value)}")
-        for name, value in fields.items()
-    ]
+    texts = {name: value if isinstance(value, str) else _json(value) for name, value in fields.items()}
+    words = [sanitize_line(f"{name}={text}" if room >= NAMED else text) for name, text in texts.items()]
     left = room - 2 * (len(words) - 1)
-    for rank, at in enumerate(
-        sorted(range(len(words)), key=lambda at: cell_len(words[at]))
-    ):  # the short ones first
-        words[at] = fit_cells(words[at], max(8, left // (len(words) - rank)))
+    short_first = sorted(range(len(words)), key=lambda at: cell_len(words[at]))
+    for rank, at in enumerate(short_first):
+        words[at] = fit_cells(words[at], max(4, left - 6 * (len(words) - rank - 1)))
         left -= cell_len(words[at])
     return fit_cells("  ".join(words), room)
 
@@ -176,9 +174,10 @@ def _tool(entry: ToolEntry, sheet: Sheet) -> list[Line]:
         after = f" {glyphs.dot} running"
     else:
         count = plural(entry.result.count("\n") + 1 if entry.result else 0, "line")
-        after = f" {glyphs.dot} {'failed' if entry.is_error else count} {glyphs.dot} {duration(entry.elapsed)}"
-    room = sheet.width - len(name) - len(after) - 3
-    arguments = argument_words(entry.arguments, max(8, room))
+        after = f" {glyphs.dot} {'failed' if entry.is_error else count}"
+        if sheet.width >= NAMED * 2:
+            after += f" {glyphs.dot} {duration(entry.elapsed)}"
+    arguments = argument_words(entry.arguments, max(8, sheet.width - cell_len(name + after) - 3))
     head: Line = (
         (f"{glyphs.tool} ", "tool"),
         (name, "tool"),
@@ -206,11 +205,11 @@ def _message(entry: MessageEntry, sheet: Sheet) -> list[Line]:
     rail: Span = (f"{glyphs.rail} ", f"{style}-rail")
     read = f" {glyphs.dot} read in round {entry.round} at {clock_time(entry.at)}"
     composed = f" {glyphs.dot} composed {clock_time(entry.composed_at)}"
-    head: list[Line] = [(rail, (who, f"{style}-head"), (read, "faint"), (composed, "faint"))]
+    head: list[Line] = [(rail, (who, f"{style}-head"), (read, f"{style}-faint"), (composed, f"{style}-faint"))]
     if len(who) + len(read) + len(composed) + 2 > sheet.width:
-        head = [(rail, (who, f"{style}-head"), (f" {glyphs.dot} read in round {entry.round}", "faint"))]
+        head = [(rail, (who, f"{style}-head"), (f" {glyphs.dot} read in round {entry.round}", f"{style}-faint"))]
         times = f"composed {clock_time(entry.composed_at)} {glyphs.dot} read {clock_time(entry.at)}"
-        head.append((rail, (times, "faint")))
+        head.append((rail, (times, f"{style}-faint")))
     lines = wrap(sanitize(entry.text).strip("\n"), sheet.width - 2)
     return [*head, *((rail, (line, style)) for line in lines)]
 

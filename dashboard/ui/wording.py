@@ -5,6 +5,17 @@ from __future__ import annotations
 from datetime import datetime
 
 
+def round_words(round_number: int, step: int, limit: int) -> str:
+    """Give a round and the budget it counts against: ``r3/12``, or ``r5 2/12`` once a message has reset it.
+
+    Args:
+        round_number: the run's round, from 1.
+        step: the round as the budget counts it, from 1.
+        limit: the budget.
+    """
+    return f"r{round_number}/{limit}" if step == round_number else f"r{round_number} {step}/{limit}"
+
+
 def clock_time(at: int) -> str:
     """Give the local time of day of an instant in microseconds since the epoch."""
     return f"{datetime.fromtimestamp(at / 1_000_000).astimezone():%H:%M:%S}"

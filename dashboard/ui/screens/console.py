@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from itertools import islice
 from typing import ClassVar
 
 from textual import events, on, work
@@ -15,16 +16,16 @@ from textual.widgets import Static
 
 from dashboard.core.errors import DashboardError
 from dashboard.core.events import ControlAction, NoticeLevel
-from dashboard.core.messages import Message
+from dashboard.core.messages import Message, SenderKind
 from dashboard.core.projection import Changes
 from dashboard.core.sanitize import sanitize_line
 from dashboard.core.sessions import HostState, HostStatus, OperatorSession
-from dashboard.core.views import RunState
+from dashboard.core.views import MessageView, RunState
 from dashboard.ui.commands import Mode, bindings
 from dashboard.ui.drafts import Drafts, Target
 from dashboard.ui.feed import Feed
 from dashboard.ui.glyphs import Glyphs
-from dashboard.ui.receipts import ReceiptLine, Sending, receipt_line, sending_line
+from dashboard.ui.receipts import Sending, receipt_line, sending_line
 from dashboard.ui.screens.confirm import Confirm
 from dashboard.ui.screens.help import Help
 from dashboard.ui.screens.picker import Picker
@@ -39,6 +40,8 @@ FRAME_SECONDS = 1 / 30
 SLOW_SECONDS = 0.25  # for what need not follow each frame: tree, header, receipts
 PROBE_SECONDS = 0.5
 RECEIPTS_SHOWN = 2
+RECEIPTS_SEARCHED = 50
+NEWS = 60_000_000  # microseconds for which a settled receipt stays in sight
 NARROW = 100  # cells across, under which the tree is a drawer
 SMALLEST = (40, 12)
 
@@ -61,7 +64,6 @@ class Console(Screen[None]):
         self._feed = Feed(session)
         self._drafts = Drafts()
         self._sending: dict[str, Sending] = {}
-        self._sent: list[str] = []  # ids of the messages of this console, the newest last
         self._host = HostStatus(HostState.STARTING)
         self._slow_due = True
         self.status_bar = StatusBar(id="status")
@@ -165,17 +167,25 @@ class Console(Screen[None]):
 
     def _show_receipts(self, now: int) -> None:
         messages = self._feed.projection.messages
-        lines: list[ReceiptLine] = [
-            receipt_line(messages[message_id], self._glyphs)
-            for message_id in self._sent[-RECEIPTS_SHOWN:]
-            if message_id in messages
-        ]
+        lines = [receipt_line(message, self._glyphs) for message in self._own_messages(now)]
         lines.extend(
             sending_line(sending, now, self._glyphs)
             for sending in self._sending.values()
             if sending.message_id not in messages
         )
         self.receipts.show(lines[-RECEIPTS_SHOWN:])
+
+    def _own_messages(self, now: int) -> list[MessageView]:
+        """Give the operator's latest messages that wait, or whose fate is news; the newest last."""
+        latest = islice(reversed(self._feed.projection.messages.values()), RECEIPTS_SEARCHED)
+        own = [
+            message
+            for message in latest
+            if message.sender.kind is SenderKind.OPERATOR
+            and message.sender.name == self._session.operator
+            and (message.state.open or now - message.ended_at < NEWS)
+        ]
+        return own[::-1]
 
     # ── selecting and looking ───────────────────────────────────────────────────────────────────────────────────
 
@@ -318,8 +328,6 @@ class Console(Screen[None]):
             draft.text = "\n".join(text for text in (message.body, draft.text) if text)
             self._write_to(target)
             self._say(f"Not sent: {error} Your draft is kept.", "error")
-        else:
-            self._sent.append(message.id)
         finally:
             self._sending.pop(message.id, None)
 

@@ -14,7 +14,7 @@ from dashboard.core.views import MessageView, RunState, RunView
 from dashboard.ui.entry_lines import sender_words
 from dashboard.ui.glyphs import Glyphs
 from dashboard.ui.widgets.transcript import TranscriptView
-from dashboard.ui.wording import amount, duration, plural
+from dashboard.ui.wording import amount, duration, plural, round_words
 
 STATE_STYLES = {
     RunState.WORKING: "$primary",
@@ -91,7 +91,7 @@ class Panel(Vertical):
         run, glyphs = self._run_view, self._glyphs
         style = STATE_STYLES[run.state]
         mark = f"{glyphs.selected} " if self._chosen else ""
-        rounds = f" r{run.step}/{run.max_iterations}" if run.live and run.round else ""
+        rounds = f" {round_words(run.round, run.step, run.max_iterations)}" if run.live and run.round else ""
         self.border_title = Content.assemble(
             (mark, "$accent bold"),
             (f"{glyphs.states[run.state]} ", style),

@@ -26,7 +26,8 @@ CACHED = 64
 WHEEL = 3
 _STYLES = (
     "text", "reasoning", "task", "label", "faint", "rail", "tool", "arguments", "result", "error", "notice", "end",
-    "operator", "operator-head", "operator-rail", "agent", "agent-head", "agent-rail", "thumb", "track",
+    "operator", "operator-head", "operator-rail", "operator-faint", "agent", "agent-head", "agent-rail",
+    "agent-faint", "thumb", "track",
 )  # fmt: skip
 
 
@@ -105,11 +106,14 @@ class TranscriptView(Widget):
             return Strip.blank(width, base)
         line = self._top + y
         segments: list[Segment] = []
+        ground = base
         if line < self._store.total:
             index, offset = self._store.locate(line)
             spans = self._entry(index)[offset]
             segments = [Segment(text, self._style(name)) for text, name in spans if text]
-        strip = Strip(segments).adjust_cell_length(width - 1, base)
+            if spans and spans[0][1] == "operator-rail":
+                ground = self._style("operator")  # a band across the panel: it must be found at a glance
+        strip = Strip(segments).adjust_cell_length(width - 1, ground)
         return Strip([*strip, self._scrollbar(y)], width)
 
     def notify_style_update(self) -> None:
