@@ -52,7 +52,7 @@ def create(path: Path) -> apsw.Connection:
     """
     try:
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-        connection = _connect(path)
+        connection = _ready(_connect(path))
         with connection:
             connection.execute(
                 f"PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {VERSION}; {TABLES}"
@@ -74,20 +74,19 @@ def connect(path: Path) -> apsw.Connection:
         raise JournalError(f"there is no journal at {path}", fix="`dashboard sessions` lists the sessions")
     try:
         connection = _connect(path)
-        application = connection.pragma("application_id")
-        version = connection.pragma("user_version")
+        # looked at before anything is set: setting the journal mode alone would write to a foreign file
+        application, version = connection.pragma("application_id"), connection.pragma("user_version")
+        if application == APPLICATION_ID and version == VERSION:
+            return _ready(connection)
     except apsw.Error as error:
         raise JournalError(f"{path} cannot be read as a journal", str(error), "It is left as it is") from error
+    connection.close()
     if application != APPLICATION_ID:
-        connection.close()
         raise JournalError(f"{path} is not a journal of this program", fix="It is left as it is")
-    if not isinstance(version, int) or version > VERSION:
-        connection.close()
-        raise JournalError(
-            f"{path} was written by a newer version (format {version}; this one reads up to {VERSION})",
-            fix="Upgrade with: pip install --upgrade subagent-dashboard",
-        )
-    return connection
+    raise JournalError(
+        f"{path} was written by a newer version (format {version}; this one reads {VERSION})",
+        fix="Upgrade with: pip install --upgrade subagent-dashboard",
+    )
 
 
 def _connect(path: Path) -> apsw.Connection:
@@ -99,6 +98,10 @@ def _connect(path: Path) -> apsw.Connection:
         )
     connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
     connection.set_busy_handler(_wait_a_little)
+    return connection
+
+
+def _ready(connection: apsw.Connection) -> apsw.Connection:
     connection.execute("PRAGMA journal_mode = WAL; PRAGMA foreign_keys = ON; PRAGMA trusted_schema = OFF")
     return connection
 

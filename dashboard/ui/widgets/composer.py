@@ -167,6 +167,7 @@ class Composer(Vertical):
 
     def clear(self) -> None:
         """Empty the draft; undo brings it back."""
+        self._draft.text = ""
         self.area.clear()
 
     def on_text_area_changed(self) -> None:

@@ -52,17 +52,13 @@ class TranscriptView(Widget):
         self._span_styles: dict[str, Style] = {}
         self._width = 0
         self._top = 0
+        self._follow = True  # kept, not worked out from the place: a resize moves the end away from under it
         self._seen = 0  # the lines that there were when the reader left the end
-
-    @property
-    def following(self) -> bool:
-        """Whether it stays at the end as the run goes on."""
-        return self._top >= self._last_top
 
     @property
     def unseen(self) -> int:
         """How many lines came since the reader scrolled up."""
-        return 0 if self.following else max(0, self._store.total - self._seen)
+        return 0 if self._follow else max(0, self._store.total - self._seen)
 
     def set_zoomed(self, zoomed: bool) -> None:
         """Fold less when the transcript has the whole wall."""
@@ -75,10 +71,9 @@ class TranscriptView(Widget):
         """Take in that entries from this index on are new or changed."""
         if not self._width:
             return  # not laid out yet: the first resize takes all of them
-        follow = self.following
         for index in range(min(first, len(self._store)), len(self._run_view.entries)):
             self._store.set(index, len(self._entry(index)))
-        if follow:
+        if self._follow:
             self._top = self._last_top
         self.refresh()
 
@@ -126,7 +121,8 @@ class TranscriptView(Widget):
         if self.size.width - 1 != self._width:
             self._rebuild()
         else:
-            self._go(self._store.total if self.following else self._top)
+            self._top = self._last_top if self._follow else min(self._top, self._last_top)
+            self.refresh()
 
     def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
         """Scroll down."""
@@ -143,29 +139,29 @@ class TranscriptView(Widget):
         return max(0, self._store.total - self.size.height)
 
     def _go(self, top: int) -> None:
-        was_following = self.following
         self._top = max(0, min(top, self._last_top))
-        if was_following and not self.following:
+        follow = self._top == self._last_top
+        if self._follow and not follow:
             self._seen = self._store.total
+        self._follow = follow
         self.refresh()
 
     def _rebuild(self) -> None:
-        follow = self.following
         anchor = self._store.locate(self._top) if self._top < self._store.total else (0, 0)
+        unseen = self.unseen
         self._width = max(0, self.size.width - 1)
         self._store.clear()
         self._lines.clear()
         self._growing = None
-        self._seen = 0
         if self._width:
             for index in range(len(self._run_view.entries)):
                 self._store.set(index, len(self._entry(index)))
         index, offset = anchor
-        if follow or index >= len(self._store):
+        if self._follow or index >= len(self._store):
             self._top = self._last_top
         else:
             self._top = min(self._store.start(index) + min(offset, self._store.height(index) - 1), self._last_top)
-        self._seen = self._store.total
+        self._seen = self._store.total - unseen
         self.refresh()
 
     def _entry(self, index: int) -> list[Line]:

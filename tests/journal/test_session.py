@@ -1,0 +1,245 @@
+"""The two faces of a session over one journal: what one writes, the other reads; and a host that dies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from dashboard.core.errors import HostError, JournalError, SendRefusedError
+from dashboard.core.events import (
+    ControlAction,
+    ControlApplied,
+    KnownEvent,
+    MessageReturned,
+    RunFinished,
+    RunStarted,
+    SessionClosed,
+    Unknown,
+)
+from dashboard.core.mail import Boundary, BoundaryKind
+from dashboard.core.messages import MessageState, Preset, Refusal, ReturnReason
+from dashboard.core.outcomes import Outcome, RunEnd
+from dashboard.core.sessions import HostState
+from dashboard.journal.catalog import host_started, sessions
+from dashboard.journal.home import make_session_folder
+from dashboard.journal.session import JournalHostSession, JournalOperatorSession
+from tests.conftest import FakeClock
+
+AFTER_TOOLS = Boundary(BoundaryKind.AFTER_TOOLS, turn=1, round=2, history_index=2)
+
+
+@pytest.fixture
+def folder() -> Path:
+    return make_session_folder("20260101-000000-aaaa")
+
+
+@pytest.fixture
+def host(folder: Path, clock: FakeClock) -> Iterator[JournalHostSession]:
+    host = JournalHostSession(folder, clock)
+    yield host
+    die(host)
+
+
+@contextmanager
+def console(folder: Path, clock: FakeClock, name: str = "ana") -> Iterator[JournalOperatorSession]:
+    session = JournalOperatorSession(folder, name, clock)
+    try:
+        yield session
+    finally:
+        session.close()
+
+
+def die(host: JournalHostSession) -> None:
+    """What the kernel does for a process that was killed: its lock is gone, and nothing was said."""
+    host._writer.close()
+    host._tail.close()
+    host._lock.release()
+
+
+def started(run_id: str, label: str = "subagent-a", ordinal: int = 1) -> RunStarted:
+    return RunStarted(run_id=run_id, label=label, ordinal=ordinal, task="t", max_iterations=10)
+
+
+def events(session: JournalOperatorSession) -> list[KnownEvent | Unknown]:
+    return [record.event for record in session._tail.read(0, 10_000)]
+
+
+async def test_a_message_goes_from_a_console_to_the_run_and_its_receipt_comes_back(
+    folder: Path, clock: FakeClock, host: JournalHostSession
+) -> None:
+    await host.start("0", "title", ())
+    host.emit(started("run_1"))
+    mail = host.inbox.open_run("run_1")
+    assert await mail.take(AFTER_TOOLS) == ()
+    with console(folder, clock) as session:
+        receipt = await session.send("subagent-a#1", session.compose("hello", Preset.STEER))
+        assert receipt.state is MessageState.QUEUED
+        (delivered,) = await mail.take(AFTER_TOOLS)
+        assert (delivered.text, delivered.message_id) == ("hello", receipt.message_id)
+
+
+async def test_a_repeated_send_after_a_lost_answer_is_safe(
+    folder: Path, clock: FakeClock, host: JournalHostSession
+) -> None:
+    await host.start("0", "title", ())
+    host.emit(started("run_1"))
+    mail = host.inbox.open_run("run_1")
+    with console(folder, clock) as session:
+        message = session.compose("hello", Preset.STEER)
+        await mail.take(AFTER_TOOLS)
+        await session.send("run_1", message)
+        await session.send("run_1", message)
+        assert len(await mail.take(AFTER_TOOLS)) == 1
+
+
+async def test_a_read_gives_what_is_new_in_order_and_nothing_twice(
+    folder: Path, clock: FakeClock, host: JournalHostSession
+) -> None:
+    await host.start("0", "title", ("subagent-a",))
+    with console(folder, clock) as session:
+        first = session.read(0, 100)
+        assert [record.seq for record in first] == [1]
+        assert session.read(1, 100) == []
+        host.emit(started("run_1"))
+        await host.inbox.open_run("run_1").take(AFTER_TOOLS)  # a job: what was emitted before it is on disk
+        assert [type(record.event) for record in session.read(1, 100)] == [RunStarted]
+
+
+async def test_a_read_that_was_cut_short_goes_on_without_a_further_change(
+    folder: Path, clock: FakeClock, host: JournalHostSession
+) -> None:
+    await host.start("0", "title", ())
+    for number in range(5):
+        host.emit(started(f"run_{number}", ordinal=number + 1))
+    await host.inbox.open_run("run_1").take(AFTER_TOOLS)
+    with console(folder, clock) as session:
+        seen = [record.seq for after in (0, 2, 4) for record in session.read(after, 2)]
+    assert seen == [1, 2, 3, 4, 5, 6]
+
+
+async def test_two_operators_messages_carry_their_own_names(
+    folder: Path, clock: FakeClock, host: JournalHostSession
+) -> None:
+    with console(folder, clock, "ana") as ana, console(folder, clock, "bo") as bo:
+        assert ana.compose("x", Preset.STEER).sender.name == "ana"
+        assert bo.compose("x", Preset.STEER).sender.name == "bo"
+
+
+async def test_what_an_operator_asks_for_is_there_until_the_host_has_done_it(
+    folder: Path, clock: FakeClock, host: JournalHostSession
+) -> None:
+    await host.start("0", "title", ())
+    with console(folder, clock) as session:
+        control_id = await session.request(ControlAction.STOP_SESSION)
+    (control,) = await host.controls()
+    assert (control.id, control.action) == (control_id, ControlAction.STOP_SESSION)
+    host.emit(ControlApplied(control_id=control.id, action=control.action))
+    await host.inbox.open_run("none").take(AFTER_TOOLS)
+    assert await host.controls() == []
+
+
+async def test_a_console_says_that_it_is_there(folder: Path, clock: FakeClock, host: JournalHostSession) -> None:
+    await host.start("0", "title", ())
+    assert host.console_seen_at() == 0
+    with console(folder, clock) as session:
+        session.probe()
+    assert host.console_seen_at() == clock()
+
+
+class TestTheHostsLife:
+    async def test_a_second_host_is_refused(
+        self, folder: Path, clock: FakeClock, host: JournalHostSession
+    ) -> None:
+        with pytest.raises(HostError, match="another host process runs"):
+            JournalHostSession(folder, clock)
+
+    async def test_a_host_never_takes_over_an_old_journal(self, folder: Path, clock: FakeClock) -> None:
+        die(JournalHostSession(folder, clock))
+        with pytest.raises(JournalError, match="is there already"):
+            JournalHostSession(folder, clock)
+
+    async def test_the_hand_shake_is_seen_once_the_host_has_started(
+        self, folder: Path, clock: FakeClock, host: JournalHostSession
+    ) -> None:
+        assert not host_started(folder)
+        await host.start("0", "title", ())
+        assert host_started(folder)
+
+    async def test_a_host_that_beats_runs_and_one_that_does_not_is_not_responding(
+        self, folder: Path, clock: FakeClock, host: JournalHostSession
+    ) -> None:
+        await host.start("0", "title", ())
+        with console(folder, clock) as session:
+            assert session.probe().state is HostState.RUNNING
+            clock.tick(6)
+            assert session.probe().state is HostState.NOT_RESPONDING
+            host.beat()
+            await host.inbox.open_run("none").take(AFTER_TOOLS)
+            assert session.probe().state is HostState.RUNNING
+
+    async def test_whoever_finds_the_host_dead_ends_its_runs_as_lost_and_returns_their_mail(
+        self, folder: Path, clock: FakeClock
+    ) -> None:
+        host = JournalHostSession(folder, clock)
+        await host.start("0", "title", ("subagent-b",))
+        host.emit(started("run_1"))
+        await host.inbox.open_run("run_1").take(AFTER_TOOLS)
+        with console(folder, clock) as session:
+            queued = await session.send("run_1", session.compose("are you there?", Preset.STEER))
+            unbound = await session.send("subagent-b", session.compose("and you?", Preset.STEER))
+            die(host)
+            assert session.probe().state is HostState.LOST
+            told = events(session)
+            assert [event.outcome for event in told if isinstance(event, RunFinished)] == [Outcome.LOST]
+            assert {(event.message_id, event.reason) for event in told if isinstance(event, MessageReturned)} == {
+                (queued.message_id, ReturnReason.HOST_LOST),
+                (unbound.message_id, ReturnReason.HOST_LOST),
+            }
+            before = len(told)
+            assert session.probe().state is HostState.LOST
+        with console(folder, clock, "bo") as another:
+            assert another.probe().state is HostState.LOST
+            assert len(events(another)) == before
+
+    async def test_a_closed_session_is_over_and_not_lost(self, folder: Path, clock: FakeClock) -> None:
+        host = JournalHostSession(folder, clock)
+        await host.start("0", "title", ())
+        host.emit(started("run_1"))
+        await host.inbox.open_run("run_1").finish(AFTER_TOOLS, RunEnd(Outcome.ANSWERED, "done"))
+        await host.close("all done")
+        with console(folder, clock) as session:
+            assert session.probe().state is HostState.CLOSED
+            assert events(session)[-1] == SessionClosed(reason="all done")
+            with pytest.raises(SendRefusedError) as refused:
+                await session.send("run_1", session.compose("too late", Preset.STEER))
+            assert refused.value.refusal is Refusal.RUN_ENDED
+
+
+async def test_the_list_of_sessions_tells_how_each_stands(clock: FakeClock) -> None:
+    running = make_session_folder("20260103-000000-cccc")
+    hosts = {
+        name: JournalHostSession(folder, clock)
+        for name, folder in {
+            "closed": make_session_folder("20260101-000000-aaaa"),
+            "lost": make_session_folder("20260102-000000-bbbb"),
+            "running": running,
+        }.items()
+    }
+    for name, host in hosts.items():
+        await host.start("0", name, ())
+        host.emit(started("run_1"))
+        await host.inbox.open_run("run_1").take(AFTER_TOOLS)
+    with console(running, clock) as session:
+        await session.send("run_1", session.compose("hello", Preset.STEER))
+    await hosts["closed"].close("done")
+    die(hosts["lost"])
+    found = [(summary.title, summary.state, summary.live, summary.pending) for summary in sessions()]
+    assert found == [
+        ("running", HostState.RUNNING, 1, 1),
+        ("lost", HostState.LOST, 1, 0),
+        ("closed", HostState.CLOSED, 1, 0),
+    ]
+    die(hosts["running"])
