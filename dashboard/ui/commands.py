@@ -77,6 +77,11 @@ def bindings(mode: Mode) -> list[BindingType]:
     ]
 
 
+def keys_of(command_id: str) -> frozenset[str]:
+    """Give the keys of a command, for a widget that has to act on them before they bubble up."""
+    return frozenset(key for command in COMMANDS if command.id == command_id for key in command.keys.split(","))
+
+
 def footer(mode: Mode) -> list[Command]:
     """Give the commands that the footer names in a mode, in order."""
     leaving = "leave" if mode is Mode.WATCH else ""  # it works while watching too, but there it only ends a zoom

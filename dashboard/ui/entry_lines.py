@@ -143,7 +143,7 @@ def _text(entry: TextEntry, sheet: Sheet) -> list[Line]:
             head: Line = (("task ", "label"), (f"{dot} {clock_time(entry.at)}", "faint"))
             return [head, *_folded(text, sheet, sheet.folding.task, "task", rail)]
         case TextKind.LOOP:
-            head = (("loop ", "label"), (f"{dot} prompted by the loop itself, not by you", "faint"))
+            head = (("loop ", "label"), (f"{dot} its own prompt, not yours", "faint"))
             return [head, *_folded(text, sheet, sheet.folding.prompt, "task", rail)]
         case TextKind.PROMPT:
             return [(("prompt ", "label"),), *_folded(text, sheet, sheet.folding.task, "task", rail)]

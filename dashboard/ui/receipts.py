@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dashboard.core.messages import MessageState, ReturnReason
+from dashboard.core.messages import MessageState, Preset, ReturnReason
 from dashboard.core.sanitize import sanitize_line
 from dashboard.core.views import MessageView
 from dashboard.ui.glyphs import Glyphs
@@ -18,6 +18,14 @@ _REASONS = {
     ReturnReason.HOST_LOST: "the host process died",
     ReturnReason.READER_FAILED: "the run could not read its mail",
     ReturnReason.IN_DOUBT: "the run took it and then failed",
+}
+
+
+_WHEN = {
+    Preset.STEER: "at its next round",
+    Preset.FOLLOWUP: "once it has finished",
+    Preset.INJECT: "if it makes another request",
+    None: "when its next turn opens",
 }
 
 
@@ -59,7 +67,7 @@ def receipt_line(message: MessageView, glyphs: Glyphs) -> ReceiptLine:
     to = sanitize_line(message.to, 60)
     match message.state:
         case MessageState.QUEUED:
-            words = f"{glyphs.pending} pending {glyphs.dot} {to} reads it at its next round"
+            words = f"{glyphs.pending} pending {glyphs.dot} {to} reads it {_WHEN[message.preset]}"
             return ReceiptLine("pending", words, _body(message.body))
         case MessageState.UNBOUND:
             words = f"{glyphs.pending} pending {glyphs.dot} for the next {to} that starts"

@@ -24,9 +24,9 @@ def clock_time(at: int) -> str:
 def duration(microseconds: int) -> str:
     """Give a span: ``80ms``, ``2.1s``, ``3m05s``, ``2h10m``."""
     seconds = max(0, microseconds) / 1_000_000
-    if seconds < 1:
+    if seconds < 0.9995:
         return f"{round(seconds * 1000)}ms"
-    if seconds < 60:
+    if seconds < 59.95:  # from there on, one digit would round up to a minute
         return f"{seconds:.1f}s"
     minutes, rest = divmod(round(seconds), 60)
     return f"{minutes}m{rest:02}s" if minutes < 60 else f"{minutes // 60}h{minutes % 60:02}m"

@@ -66,14 +66,16 @@ def _wrap_paragraph(paragraph: str, width: int) -> list[str]:
     lines: list[str] = []
     line, used = "", 0
     for word in _WORDS.findall(paragraph):
-        size = cell_len(word.rstrip())
+        bare = word.rstrip()
+        size = cell_len(bare)
         if used + size > width:
             if line.strip():
                 lines.append(line.rstrip())
-                line, used = "", 0
+            line, used = "", 0
             if size > width:
-                *full, word = chop_cells(word, width)
+                *full, rest = chop_cells(bare, width)
                 lines.extend(full)
+                word = rest + word[len(bare) :]
         line += word
         used += cell_len(word)
     lines.append(line.rstrip())

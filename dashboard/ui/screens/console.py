@@ -10,7 +10,6 @@ from textual import events, on, work
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
-from textual.content import Content
 from textual.screen import Screen
 from textual.widgets import Static
 
@@ -159,11 +158,7 @@ class Console(Screen[None]):
         self.status_bar.show(
             self._session.session_id, projection.title, projection.counts(), self._host, now, self._glyphs
         )
-        hidden = self.wall.hidden
-        self.wall.border_subtitle = Content.styled(
-            f"{hidden} more not in sight: {'z shows all' if self.wall.zoomed else 'h j k l'}" if hidden else "",
-            "$faint",
-        )
+        self.composer.show_hidden(self.wall.hidden, zoomed=self.wall.zoomed)
 
     def _show_receipts(self, now: int) -> None:
         messages = self._feed.projection.messages

@@ -12,11 +12,13 @@ from textual.widgets import Static, TextArea
 
 from dashboard.core.messages import Preset
 from dashboard.core.sanitize import sanitize, sanitize_line
-from dashboard.ui.commands import Mode, bindings
+from dashboard.ui.commands import Mode, bindings, keys_of
 from dashboard.ui.drafts import Draft, Target
 
 ENTER_HOLD = 0.030  # seconds: printable input this soon after Enter is a raw paste, not a person
 TALLEST = 6
+_SEND = keys_of("send")
+_PRESET = keys_of("preset")
 
 
 class DraftArea(TextArea):
@@ -52,8 +54,13 @@ class DraftArea(TextArea):
 
     async def _on_key(self, event: events.Key) -> None:
         # TextArea's own handler runs after this one, unless it is told not to
-        if event.key in ("enter", "tab"):
-            event.prevent_default()  # it would insert the one and move the focus with the other: both are commands
+        if event.key in _SEND:
+            # here, not through its binding: by the time that has bubbled up, the rest of a burst has been typed
+            event.prevent_default()
+            event.stop()
+            self.hold_enter()
+        elif event.key in _PRESET:
+            event.prevent_default()  # it would move the focus
         elif self._held is not None and event.is_printable:
             self._release(pasted=True)
 
@@ -132,11 +139,22 @@ class Composer(Vertical):
         self._hint.update(
             Content.assemble((words, "$faint"), ("   @ picks another", "$faint"), (drafts, "$warning"))
         )
-        self.border_subtitle = None
+
+    def show_hidden(self, hidden: int, *, zoomed: bool) -> None:
+        """Say how many panels are out of sight, and which key brings them back; nothing while writing.
+
+        Args:
+            hidden: how many.
+            zoomed: whether they are hidden by a zoom.
+        """
+        if self._target is None:
+            words = f"{hidden} more not in sight: {'z shows all' if zoomed else 'h j k l'}" if hidden else ""
+            self.border_subtitle = Content.styled(words, "$faint") if words else None
 
     def write(self, target: Target, draft: Draft) -> None:
         """Take the keys, for a target that stays fixed from here on."""
         self._target, self._draft = target, draft
+        self.border_subtitle = None
         self.set_class(True, "writing")
         self.area.display, self._hint.display = True, False
         if self.area.text != draft.text:
