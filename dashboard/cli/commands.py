@@ -46,7 +46,7 @@ def main() -> None:
 
 
 @main.command()
-@click.argument("folder", required=False, type=click.Path(path_type=Path))
+@click.argument("folder", required=False, type=click.Path(path_type=Path, readable=False))
 @click.option(
     "--speed",
     default=1.0,
@@ -87,7 +87,7 @@ def demo(folder: Path | None, speed: float, detach: bool, linger: float) -> None
 @click.argument("session", required=False)
 @tells_errors
 def attach(session: str | None) -> None:
-    """Open the console on SESSION: the newest live one if none is named."""
+    """Open the console on SESSION. Without one: on the only live session, or if none is live on the newest."""
     _need_terminal()
     _open_console(_find(session))
 
@@ -106,7 +106,7 @@ def sessions() -> None:
 @click.argument("session", required=False)
 @tells_errors
 def stop(session: str | None) -> None:
-    """Stop every run of SESSION and end it: the newest live one if none is named."""
+    """Stop every run of SESSION and end it. Without one: the only live session."""
     from dashboard.cli.stopping import stop_session
 
     click.echo(stop_session(_find(session, live=True), _operator()))
@@ -157,8 +157,8 @@ def _say_goodbye(folder: Path) -> None:
     summary = summarize(folder)
     reports = sorted((folder / "reports").glob("*.md"))
     back = f"dashboard attach {summary.session_id}"
-    if summary.state is HostState.RUNNING:
-        click.echo(f"detached; {summary.session_id} goes on with {summary.live} live. Back to it: {back}")
+    if summary.state in (HostState.RUNNING, HostState.NOT_RESPONDING):
+        click.echo(f"detached; {summary.session_id} goes on with {summary.live} open. Back to it: {back}")
     else:
         click.echo(f"{summary.session_id} is {summary.state}. Read it again: {back}")
     for report in reports:
@@ -173,7 +173,7 @@ def _find(session: str | None, *, live: bool = False) -> Path:
     if session is not None:
         return find_session(session)
     found = every_session()
-    running = [summary for summary in found if summary.state is HostState.RUNNING]
+    running = [summary for summary in found if summary.state in (HostState.RUNNING, HostState.NOT_RESPONDING)]
     if len(running) > 1:
         names = ", ".join(summary.session_id for summary in running)
         raise SessionNotFoundError(f"{len(running)} sessions are live ({names})", fix="Name one of them")

@@ -12,8 +12,8 @@ from pathlib import Path
 from dashboard.core.errors import HostError, PlaceError
 from dashboard.core.sanitize import sanitize
 from dashboard.journal.catalog import host_started
+from dashboard.journal.clock import wall_clock
 from dashboard.journal.home import HOME_VARIABLE, LOG_NAME, home, make_session_folder, new_session_id
-from dashboard.journal.session import wall_clock
 
 HANDSHAKE_SECONDS = 10.0
 LOG_LINES = 12

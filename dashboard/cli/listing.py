@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from dashboard.core.sanitize import sanitize_line
 from dashboard.journal.catalog import SessionSummary, sessions
+from dashboard.journal.clock import wall_clock
 from dashboard.journal.home import sessions_folder
-from dashboard.journal.session import wall_clock
 
 
 def session_lines() -> Iterator[str]:
@@ -16,7 +16,7 @@ def session_lines() -> Iterator[str]:
     if not found:
         yield f"no sessions in {sanitize_line(str(sessions_folder()))}; `dashboard demo` starts one"
         return
-    yield f"{'SESSION':<22} {'STATE':<8} {'AGE':>6} {'RUNS':>5} {'LIVE':>5} {'PENDING':>8} {'SIZE':>8}  TITLE"
+    yield f"{'SESSION':<22} {'STATE':<8} {'AGE':>6} {'RUNS':>5} {'OPEN':>5} {'PENDING':>8} {'SIZE':>8}  TITLE"
     now = wall_clock()
     for summary in found:
         yield _line(summary, now)

@@ -33,7 +33,7 @@ from dashboard.ui.screens.console import settle
 SESSION = "20261130-140000-demo"
 START = int(datetime(2026, 11, 30, 14, 0, tzinfo=UTC).timestamp()) * 1_000_000
 SENT_AFTER = 19.0  # seconds into the recording at which the operator writes
-RECORDED = 150.0
+RECORDED = 260.0
 ADDRESSED = "subagent-researcher#2"
 WRITTEN = "check worker.log instead"
 

@@ -37,6 +37,11 @@ class Preset(StrEnum):
         return self is not Preset.INJECT
 
     @property
+    def words(self) -> str:
+        """The name as people write it."""
+        return "follow-up" if self is Preset.FOLLOWUP else str(self)
+
+    @property
     def means(self) -> str:
         """One line for the operator."""
         return {

@@ -44,7 +44,8 @@ class Counts:
     live: int = 0
     idle: int = 0
     done: int = 0
-    failed: int = 0  # error, lost, cancelled
+    stopped: int = 0  # cancelled, by someone
+    failed: int = 0  # error, lost
     pending: int = 0
     tokens: int = 0
 
@@ -89,11 +90,13 @@ class Projection:
         ended = sum(not run.live for run in self.runs.values())
         done = sum(state in (RunState.DONE, RunState.CAPPED) for state in states)
         idle = states.count(RunState.IDLE)
+        stopped = states.count(RunState.CANCELLED)
         return Counts(
             live=len(states) - ended - idle,
             idle=idle,
             done=done,
-            failed=ended - done,
+            stopped=stopped,
+            failed=ended - done - stopped,
             pending=len(self._pending),
             tokens=sum(run.tokens for run in self.runs.values()),
         )
@@ -329,6 +332,11 @@ class Projection:
         run.ended_at = record.at
         run.tools.clear()
         run.idle = False
+        for index in self._open[run.run_id].tools.values():
+            entry = run.entries[index]
+            if isinstance(entry, ToolEntry) and entry.result is None:
+                entry.abandon()
+                self._touch(run, index, changes)
         said = event.error if event.outcome in (Outcome.ERROR, Outcome.LOST) else ""
         self._text(run, TextKind.END, record, said, changes)
         parent = self.runs.get(run.parent_run_id or "")

@@ -64,6 +64,12 @@ class ToolEntry:
     result: str | None = None
     is_error: bool = False
     elapsed: int = 0  # microseconds
+    abandoned: bool = False  # its run ended before it returned
+
+    def abandon(self) -> None:
+        """Note that nothing will come back."""
+        self.abandoned = True
+        self.version += 1
 
     def settle(self, result: str, is_error: bool, elapsed: int = 0) -> None:
         """Note what came back."""

@@ -13,7 +13,8 @@ from dashboard import __version__
 from dashboard.agent import Runtime
 from dashboard.host.roster import Roster
 from dashboard.host.supervisor import Supervisor
-from dashboard.journal.session import JournalHostSession, wall_clock
+from dashboard.journal.clock import wall_clock
+from dashboard.journal.session import JournalHostSession
 
 LINGER_SECONDS = 600.0
 

@@ -9,8 +9,9 @@ import msgspec
 
 from dashboard.core.errors import JournalError
 from dashboard.core.sessions import HostState
+from dashboard.journal.clock import wall_clock
 from dashboard.journal.home import JOURNAL_NAME, session_folders
-from dashboard.journal.lock import host_is_dead
+from dashboard.journal.lock import host_is_dead, living_state
 from dashboard.journal.tail import Tail
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ class SessionSummary(msgspec.Struct, frozen=True):
 
     Args:
         session_id: its name.
-        state: running, closed or lost.
+        state: running, not responding, closed or lost.
         title: what its host said that it is about.
         started_at: microseconds since the epoch, UTC; 0 if its host never started.
         runs: how many runs it had.
@@ -43,8 +44,13 @@ class SessionSummary(msgspec.Struct, frozen=True):
     problem: str = ""
 
 
-def summarize(folder: Path) -> SessionSummary:
-    """Read how a session stands, without changing it."""
+def summarize(folder: Path, now: int | None = None) -> SessionSummary:
+    """Read how a session stands, without changing it.
+
+    Args:
+        folder: the session's folder.
+        now: microseconds since the epoch, UTC; the wall clock's by default.
+    """
     dead = host_is_dead(folder)
     if dead is not None:
         dead.release()
@@ -54,7 +60,10 @@ def summarize(folder: Path) -> SessionSummary:
         return SessionSummary(folder.name, HostState.LOST, problem=str(error))
     store = tail.store
     closed = store.meta("closed_at") is not None
-    state = HostState.RUNNING if dead is None else HostState.CLOSED if closed else HostState.LOST
+    if dead is None:
+        state = living_state(int(store.meta("heartbeat") or 0), wall_clock() if now is None else now)
+    else:
+        state = HostState.CLOSED if closed else HostState.LOST
     summary = SessionSummary(
         session_id=folder.name,
         state=state,
@@ -83,6 +92,6 @@ def host_started(folder: Path) -> bool:
         tail.close()
 
 
-def sessions() -> list[SessionSummary]:
+def sessions(now: int | None = None) -> list[SessionSummary]:
     """Read how every session stands, the newest first."""
-    return [summarize(folder) for folder in reversed(session_folders())]
+    return [summarize(folder, now) for folder in reversed(session_folders())]

@@ -7,10 +7,24 @@ from typing import TYPE_CHECKING
 from filelock import FileLock, Timeout
 
 from dashboard.core.errors import HostError
+from dashboard.core.sessions import HostState
 from dashboard.journal.home import LOCK_NAME
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+
+HEARTBEAT_LIMIT = 5_000_000  # microseconds: older than this, the host is not responding
+
+
+def living_state(heartbeat: int, now: int) -> HostState:
+    """Say how a host does that holds its lock: it may live and yet be stopped, or stuck.
+
+    Args:
+        heartbeat: when it last beat, in microseconds since the epoch, UTC.
+        now: the same for now.
+    """
+    return HostState.RUNNING if now - heartbeat <= HEARTBEAT_LIMIT else HostState.NOT_RESPONDING
 
 
 def host_lock(folder: Path) -> FileLock:

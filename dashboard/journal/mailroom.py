@@ -156,7 +156,7 @@ def reap(store: Store, at: int) -> int:
     if lost:
         names = ", ".join(run.name for run in lost)
         text = f"the host process died; {len(lost)} of its runs are lost: {names}"
-        store.append(NoticeRaised(level=NoticeLevel.ERROR, text=text), at)
+        store.append(NoticeRaised(level=NoticeLevel.NOTE, text=text), at)  # each console says it once, by itself
     return len(lost)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -22,21 +21,16 @@ from dashboard.core.ids import ENTROPY_BYTES, sortable_id
 from dashboard.core.messages import Message, Preset, Receipt, Sender, SenderKind
 from dashboard.core.sessions import Control, HostState, HostStatus
 from dashboard.journal import lock, mailroom, schema
+from dashboard.journal.clock import wall_clock
 from dashboard.journal.home import JOURNAL_NAME
 from dashboard.journal.routed_inbox import RoutedInbox
 from dashboard.journal.store import Store
 from dashboard.journal.tail import Tail
 from dashboard.journal.writer import InlineWriter, Job, ThreadWriter, Writer
 
-HEARTBEAT_LIMIT = 5_000_000  # microseconds: older than this, the host is not responding
 PRESENCE_PERIOD = 5_000_000  # how often a console says that it is there
 POLL_SECONDS = 0.05
 Clock = Callable[[], int]
-
-
-def wall_clock() -> int:
-    """Give microseconds since the epoch, UTC."""
-    return time.time_ns() // 1000
 
 
 class JournalOperatorSession:
@@ -130,8 +124,7 @@ class JournalOperatorSession:
         self.say_present()
         dead = lock.host_is_dead(self._folder)
         if dead is None:
-            fresh = self._clock() - beat <= HEARTBEAT_LIMIT
-            return HostStatus(HostState.RUNNING if fresh else HostState.NOT_RESPONDING, pid, beat)
+            return HostStatus(lock.living_state(beat, self._clock()), pid, beat)
         with dead:
             closed = store.meta("closed_at") is not None
             if not closed:
@@ -164,7 +157,7 @@ class JournalHostSession:
         self._clock = clock
         self._lock: FileLock = lock.hold(folder)
         schema.create(path).close()
-        self._writer = _writer(path, clock, inline=inline)
+        self._writer = _writer(path, clock, inline=inline, on_death=_end_process)
         self._tail = Tail(path)
         self.inbox = RoutedInbox(self._writer, clock, self.changed)
 
@@ -214,5 +207,10 @@ class JournalHostSession:
         return self._writer.submit(Job(work))
 
 
-def _writer(path: Path, clock: Clock, *, inline: bool) -> Writer:
-    return InlineWriter(path, clock) if inline else ThreadWriter(path, clock)
+def _writer(path: Path, clock: Clock, *, inline: bool, on_death: Callable[[], object] = bool) -> Writer:
+    return InlineWriter(path, clock) if inline else ThreadWriter(path, clock, on_death)
+
+
+def _end_process() -> None:
+    """End a host that can record nothing any more: its lock is let go, and whoever looks finds its runs lost."""
+    os._exit(os.EX_SOFTWARE)

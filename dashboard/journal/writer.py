@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeGuard, TypeVar
 import apsw
 import msgspec
 
-from dashboard.core.errors import DashboardError, JournalError
+from dashboard.core.errors import JournalError
 from dashboard.core.events import Delta, KnownEvent
 from dashboard.journal.schema import connect
 from dashboard.journal.store import Store, is_durable
@@ -28,6 +28,15 @@ if TYPE_CHECKING:
 
 COALESCE_SECONDS = 0.040
 RETRY_SECONDS = 0.5
+TRIES_AT_CLOSE = 20
+TRANSIENT = (
+    apsw.BusyError,
+    apsw.LockedError,
+    apsw.FullError,
+    apsw.IOError,
+    apsw.CantOpenError,
+    apsw.ReadOnlyError,
+)
 _log = logging.getLogger(__name__)
 T = TypeVar("T")
 
@@ -58,14 +67,17 @@ class Job(Generic[T]):
     def run(self, store: Store) -> None:
         """Do the work inside a transaction; ``settle`` tells the caller once that has been committed."""
         with self._lock:
-            if self._state is _State.ABANDONED:
+            # from here on its future cannot be cancelled: what is written must be told
+            if self._state is _State.ABANDONED or not self.future.set_running_or_notify_cancel():
                 return
             self._state = _State.RUNNING
         try:
             with store.savepoint():
                 result = self._work(store)
-        except DashboardError as error:
-            failed = error  # a refusal is an answer; it undoes this job, not its neighbours
+        except TRANSIENT:
+            raise  # the journal's trouble, not the job's: the whole commit is tried again
+        except Exception as error:
+            failed = error  # a refusal is an answer, and a bug its own: it undoes this job, not its neighbours
             self._done = lambda: self.future.set_exception(failed)
         else:
             self._done = lambda: self.future.set_result(result)
@@ -79,6 +91,7 @@ class Job(Generic[T]):
         """Hand over that nothing was written."""
         if not self.future.done():
             self.future.set_exception(error)
+        self._done = None
 
 
 class Emitted(msgspec.Struct, frozen=True):
@@ -119,10 +132,13 @@ class ThreadWriter:
     Args:
         path: the journal.
         clock: microseconds since the epoch, UTC.
+        on_death: called in the thread if it cannot go on, by a bug of ours: nothing would be recorded any more.
     """
 
-    def __init__(self, path: Path, clock: Callable[[], int]) -> None:
+    def __init__(self, path: Path, clock: Callable[[], int], on_death: Callable[[], object] = bool) -> None:
         self._clock = clock
+        self._on_death = on_death
+        self._dead = False
         self._items: queue.SimpleQueue[Item | None] = queue.SimpleQueue()
         self._opened: Future[None] = Future()
         self._thread = threading.Thread(target=self._run, args=(path,), name="journal-writer", daemon=True)
@@ -135,6 +151,8 @@ class ThreadWriter:
 
     def submit(self, job: Job[T]) -> Job[T]:
         """Queue a job behind everything emitted so far."""
+        if self._dead:
+            job.fail(JournalError("the journal's writer has ended", "by a bug of ours, see the log"))
         self._items.put(job)
         return job
 
@@ -150,18 +168,31 @@ class ThreadWriter:
             self._opened.set_exception(error)
             return
         self._opened.set_result(None)
+        try:
+            self._write_until_closed(store)
+        except Exception:
+            _log.critical("the journal's writer cannot go on", exc_info=True)
+            self._dead = True
+            self._on_death()
+        finally:
+            store.connection.close()
+
+    def _write_until_closed(self, store: Store) -> None:
         waiting: list[Item] = []
         closing = False
+        tries_left = TRIES_AT_CLOSE
         while not (closing and not waiting):
             closing = self._collect(waiting) or closing
             try:
                 commit(store, waiting)
-            except apsw.Error as error:
-                if _keep_events(waiting, error) and not closing:
+            except TRANSIENT as error:
+                _keep_events(waiting, error)
+                tries_left -= closing
+                if tries_left:
                     time.sleep(RETRY_SECONDS)
                     continue
+                _log.critical("the journal could not be written to the end; %d events are lost", len(waiting))
             waiting = []
-        store.connection.close()
 
     def _collect(self, waiting: list[Item]) -> bool:
         """Gather what is there; if that is only deltas, wait for more until the first is 40 ms old."""
@@ -260,11 +291,10 @@ def _join(items: list[EmittedDelta]) -> Emitted:
     return Emitted(first.at, msgspec.structs.replace(first.event, text=text))
 
 
-def _keep_events(waiting: list[Item], error: apsw.Error) -> bool:
+def _keep_events(waiting: list[Item], error: apsw.Error) -> None:
     """Fail the jobs, keep the events for another try: an event has nobody else who would tell it again."""
     _log.error("the journal could not be written, and will be tried again: %s", error)
     for item in waiting:
         if isinstance(item, Job):
             item.fail(JournalError("the journal could not be written", str(error)))
     waiting[:] = [item for item in waiting if not isinstance(item, Job)]
-    return bool(waiting)

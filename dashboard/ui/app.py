@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from pathlib import PurePath
 from typing import ClassVar
@@ -10,14 +11,16 @@ from textual.app import App, SystemCommand
 from textual.screen import Screen
 
 from dashboard.core.sessions import OperatorSession
-from dashboard.ui.commands import COMMANDS, Mode
-from dashboard.ui.glyphs import Glyphs, choose_glyphs
+from dashboard.ui.commands import palette
+from dashboard.ui.glyphs import ASCII, Glyphs, choose_glyphs
+from dashboard.ui.key_order import OrderedKeys
 from dashboard.ui.screens.console import Console
 from dashboard.ui.stylesheets import stylesheets
+from dashboard.ui.terminal import ConsoleDriver
 from dashboard.ui.themes import DARK
 
 
-class ConsoleApp(App[None]):
+class ConsoleApp(OrderedKeys, App[None]):
     """The operator console over one session.
 
     Args:
@@ -30,10 +33,13 @@ class ConsoleApp(App[None]):
     ESCAPE_TO_MINIMIZE = False
 
     def __init__(self, session: OperatorSession, glyphs: Glyphs | None = None) -> None:
-        super().__init__()
+        # a pipe or a test brings a driver of its own; a real terminal gets ours
+        super().__init__(driver_class=ConsoleDriver if sys.stdin.isatty() else None)
         self.register_theme(DARK)
         self.theme = DARK.name
-        self.console_screen = Console(session, glyphs or choose_glyphs())
+        glyphs = glyphs or choose_glyphs()
+        self.set_class(glyphs is ASCII, "ascii")
+        self.console_screen = Console(session, glyphs)
 
     def get_default_screen(self) -> Screen[None]:
         """Open on the console."""
@@ -45,13 +51,10 @@ class ConsoleApp(App[None]):
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:  # noqa: ARG002 - Textual's
         """Fill the palette from the one table of commands."""
-        for command in COMMANDS:
-            if Mode.WATCH in command.modes and command.id != "palette":
-                yield SystemCommand(
-                    f"{command.help} ({command.shown})",
-                    command.id,
-                    lambda action=command.action: self._run(action),
-                )
+        for command in palette():
+            yield SystemCommand(
+                command.help, f"key: {command.shown}", lambda action=command.action: self._run(action)
+            )
 
     async def _run(self, action: str) -> None:
         await self.console_screen.run_action(action)

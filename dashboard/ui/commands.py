@@ -54,14 +54,17 @@ COMMANDS: tuple[Command, ...] = (
     Command("page_down", "pagedown", "PgDn", "scroll('down')", "", "Scroll the transcript down"),
     Command("start", "g,home", "g", "scroll('start')", "", "Go to the start of the transcript"),
     Command("end", "G,end", "G", "scroll('end')", "", "Go to its end, and follow what streams in"),
-    Command("tree", "d", "d", "toggle_tree", "tree", "Show or hide the delegation tree"),
-    Command("palette", "colon,ctrl+p", ":", "palette", "palette", "Find a command by name"),
     Command("help", "question_mark", "?", "help", "help", "Show every key"),
     Command("detach", "q,ctrl+q", "q", "detach", "detach", "Leave the console; the agents go on"),
+    Command("tree", "d", "d", "toggle_tree", "tree", "Show or hide the delegation tree"),
+    Command("palette", "colon,ctrl+p", ":", "palette", "palette", "Find a command by name"),
     Command("stop_all", "Q", "Q", "stop_all", "stop all", "Stop every run and end the session; asks first"),
     Command("send", "enter", "Enter", "send", "send", "Send the draft", _WRITE),
     Command("newline", "ctrl+j", "ctrl+j", "newline", "new line", "Start a new line in the draft", _WRITE),
-    Command("preset", "tab", "Tab", "next_preset", "how", "Change how it is read", _WRITE),
+    Command("preset", "tab", "Tab", "next_preset(1)", "how", "Change how it is read", _WRITE),
+    Command(
+        "preset_back", "shift+tab", "Shift+Tab", "next_preset(-1)", "", "The same, the other way round", _WRITE
+    ),
     Command("retarget", "ctrl+t", "ctrl+t", "retarget", "to…", "Change the target, and take the draft", _WRITE),
     Command("leave", "escape,ctrl+g", "Esc", "leave", "leave", "Back to watching; a draft is kept", _BOTH),
     Command("interrupt", "ctrl+c", "ctrl+c", "interrupt", "", "Copy the selection, else clear the draft", _BOTH),
@@ -77,12 +80,13 @@ def bindings(mode: Mode) -> list[BindingType]:
     ]
 
 
-def keys_of(command_id: str) -> frozenset[str]:
-    """Give the keys of a command, for a widget that has to act on them before they bubble up."""
-    return frozenset(key for command in COMMANDS if command.id == command_id for key in command.keys.split(","))
-
-
 def footer(mode: Mode) -> list[Command]:
     """Give the commands that the footer names in a mode, in order."""
     leaving = "leave" if mode is Mode.WATCH else ""  # it works while watching too, but there it only ends a zoom
     return [command for command in COMMANDS if mode in command.modes and command.label and command.id != leaving]
+
+
+def palette() -> list[Command]:
+    """Give the commands that the palette offers: what can be done while watching, from anywhere."""
+    aside = {"palette", "leave", "interrupt"}
+    return [command for command in COMMANDS if Mode.WATCH in command.modes and command.id not in aside]

@@ -171,7 +171,7 @@ def _tool(entry: ToolEntry, sheet: Sheet) -> list[Line]:
     glyphs = sheet.glyphs
     name = sanitize_line(entry.name, 60)
     if entry.result is None:
-        after = f" {glyphs.dot} running"
+        after = f" {glyphs.dot} {'never returned' if entry.abandoned else 'running'}"
     else:
         count = plural(entry.result.count("\n") + 1 if entry.result else 0, "line")
         after = f" {glyphs.dot} {'failed' if entry.is_error else count}"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from dashboard.core.messages import MessageState, Preset, ReturnReason
 from dashboard.core.sanitize import sanitize_line
-from dashboard.core.views import MessageView
+from dashboard.core.views import MessageView, RunState, RunView
 from dashboard.ui.glyphs import Glyphs
 from dashboard.ui.wording import duration
 
@@ -62,12 +62,20 @@ def sending_line(sending: Sending, now: int, glyphs: Glyphs) -> ReceiptLine:
     return ReceiptLine("pending", f"{glyphs.pending} {word} {glyphs.dot} {sending.name}", _body(sending.body))
 
 
-def receipt_line(message: MessageView, glyphs: Glyphs) -> ReceiptLine:
-    """Say what became of a message."""
+def receipt_line(message: MessageView, run: RunView | None, glyphs: Glyphs) -> ReceiptLine:
+    """Say what became of a message.
+
+    Args:
+        message: the message, as the journal tells it.
+        run: the run that it is for, where that is known yet.
+        glyphs: the set in use.
+    """
     to = sanitize_line(message.to, 60)
     match message.state:
         case MessageState.QUEUED:
-            words = f"{glyphs.pending} pending {glyphs.dot} {to} reads it {_WHEN[message.preset]}"
+            asleep = run is not None and run.state is RunState.IDLE and not message.wake
+            when = "once a steer or a follow-up wakes it" if asleep else _WHEN[message.preset]
+            words = f"{glyphs.pending} pending {glyphs.dot} {to} reads it {when}"
             return ReceiptLine("pending", words, _body(message.body))
         case MessageState.UNBOUND:
             words = f"{glyphs.pending} pending {glyphs.dot} for the next {to} that starts"

@@ -6,14 +6,14 @@ from datetime import datetime
 
 
 def round_words(round_number: int, step: int, limit: int) -> str:
-    """Give a round and the budget it counts against: ``r3/12``, or ``r5 2/12`` once a message has reset it.
+    """Give a round and the budget it counts against: ``r3/12``, or ``r5 (2/12)`` once a message has renewed it.
 
     Args:
         round_number: the run's round, from 1.
         step: the round as the budget counts it, from 1.
         limit: the budget.
     """
-    return f"r{round_number}/{limit}" if step == round_number else f"r{round_number} {step}/{limit}"
+    return f"r{round_number}/{limit}" if step == round_number else f"r{round_number} ({step}/{limit})"
 
 
 def clock_time(at: int) -> str:

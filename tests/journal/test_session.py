@@ -236,7 +236,7 @@ async def test_the_list_of_sessions_tells_how_each_stands(clock: FakeClock) -> N
         await session.send("run_1", session.compose("hello", Preset.STEER))
     await hosts["closed"].close("done")
     die(hosts["lost"])
-    found = [(summary.title, summary.state, summary.live, summary.pending) for summary in sessions()]
+    found = [(summary.title, summary.state, summary.live, summary.pending) for summary in sessions(clock())]
     assert found == [
         ("running", HostState.RUNNING, 1, 1),
         ("lost", HostState.LOST, 1, 0),

@@ -21,9 +21,10 @@ from dashboard.core.events import (
 )
 from dashboard.core.messages import Refusal
 from dashboard.journal import schema
+from dashboard.journal import writer as writer_module
 from dashboard.journal.store import Store
 from dashboard.journal.tail import Tail
-from dashboard.journal.writer import Emitted, InlineWriter, Job, ThreadWriter, commit
+from dashboard.journal.writer import Emitted, InlineWriter, Item, Job, ThreadWriter, commit
 from tests.conftest import FakeClock
 
 
@@ -142,15 +143,60 @@ def test_a_job_that_has_begun_cannot_be_called_off(path: Path, clock: FakeClock)
     assert job.future.result() is False
 
 
-def test_a_commit_that_fails_leaves_nothing_and_hands_over_nothing(path: Path, clock: FakeClock) -> None:
+def test_a_job_with_a_bug_fails_alone(path: Path, clock: FakeClock) -> None:
     store = Store(schema.connect(path))
     started = RunStarted(run_id="r", label="main", ordinal=1, task="t", max_iterations=1)
     job: Job[int] = Job(lambda store: store.append(started, clock()))  # the same run twice: a constraint fails
-    with pytest.raises(apsw.ConstraintError):
-        commit(store, [Emitted(clock(), started), job])
+    commit(store, [Emitted(clock(), started), job])
     store.connection.close()
-    assert not job.future.done()
-    assert stored(path) == []
+    with pytest.raises(apsw.ConstraintError):
+        job.future.result()
+    assert [record.event for record in stored(path)] == [started]
+
+
+def test_a_disk_that_is_full_keeps_the_events_and_tries_again(
+    path: Path, clock: FakeClock, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(writer_module, "RETRY_SECONDS", 0.0)
+    full = [True, True]
+    real = writer_module.commit
+
+    def commit_when_there_is_room(store: Store, items: list[Item]) -> None:
+        if items and full:
+            full.pop()
+            raise apsw.FullError("database or disk is full")
+        real(store, items)
+
+    monkeypatch.setattr(writer_module, "commit", commit_when_there_is_room)
+    writer = ThreadWriter(path, clock)
+    writer.emit(notice("kept"))
+    refused = writer.submit(Job(lambda store: 1))
+    while not refused.future.done():
+        writer.emit(notice("later"))
+    writer.close()
+    assert "will be tried again" in caplog.text
+    assert notice("kept") in [record.event for record in stored(path)]
+
+
+def test_a_future_that_was_cancelled_does_not_end_the_writer(writer: ThreadWriter, path: Path) -> None:
+    job = Job(lambda store: len(store.records(0, 10)))
+    job.future.cancel()
+    writer.submit(job)
+    assert writer.submit(Job(lambda store: 7)).future.result(5) == 7
+
+
+def test_a_writer_that_cannot_go_on_says_so_and_refuses_what_comes_after(
+    path: Path, clock: FakeClock, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    died = threading.Event()
+    writer = ThreadWriter(path, clock, died.set)
+    monkeypatch.setattr(writer_module, "commit", lambda store, items: 1 // 0)
+    writer.emit(notice("x"))
+    assert died.wait(5)
+    with pytest.raises(JournalError, match="writer has ended"):
+        writer.submit(Job(lambda store: 7)).future.result(5)
+    assert "cannot go on" in caplog.text
+    writer.close()
 
 
 def test_a_busy_journal_is_waited_for_and_loses_nothing(path: Path, writer: ThreadWriter) -> None:

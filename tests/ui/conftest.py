@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from textual import events
+from textual.keys import _character_to_key
 from textual.pilot import Pilot
 
 from dashboard.core.events import (
@@ -100,7 +101,7 @@ class Stage:
     async def type(self, text: str) -> None:
         """Type as fast as a terminal sends: all keys are there before the first is acted on."""
         for character in text:
-            key = {" ": "space", "\n": "enter"}.get(character, character)
+            key = "enter" if character == "\n" else _character_to_key(character)
             self.app.post_message(events.Key(key, "\r" if character == "\n" else character))
         await self.pilot.pause()
 

@@ -92,10 +92,11 @@ class TestTheWall:
             s.clock.tick(41)
             s.finish("run_1")
             s.finish("run_2", Outcome.ERROR)
+            s.finish("run_m", Outcome.CANCELLED)
             await s.show()
             assert "the cause is r42" in s.text()
             assert "✓ answered · 1 round · 41.0s" in s.text()
-            assert "1 live · 1 done · 1 failed" in s.text()
+            assert "0 live · 1 done · 1 stopped · 1 failed" in s.text()
 
     async def test_a_selection_never_moves_by_itself(self, stage: OpenStage) -> None:
         async with stage() as s:
@@ -327,8 +328,12 @@ class TestWriting:
             s.finish("run_m")
             await s.show()
             await s.press("m")
-            assert s.console.mode is Mode.WATCH
-            assert "main is done and reads nothing more. @ picks a live run." in toasts(s)
+            assert isinstance(s.app.screen, Picker)
+            assert "main is done and reads nothing more; write to" in s.text()
+            await s.type("res2")  # what is typed next acts on nothing
+            await s.press("enter")
+            assert s.console.composer.target is not None
+            assert s.console.composer.target.name == "subagent-researcher#2"
 
     async def test_a_run_that_ends_while_a_draft_is_written_keeps_the_draft(self, stage: OpenStage) -> None:
         async with stage() as s:
@@ -347,9 +352,13 @@ class TestWriting:
             s.start("run_m")
             await s.show()
             await s.press("m", "tab")
-            assert f"followup: {Preset.FOLLOWUP.means}" in s.text()
+            assert f"follow-up: {Preset.FOLLOWUP.means}" in s.text()
             await s.press("tab")
             assert f"inject: {Preset.INJECT.means}" in s.text()
+            await s.press("shift+tab")
+            assert f"follow-up: {Preset.FOLLOWUP.means}" in s.text()
+            assert s.console.composer.area.has_focus
+            await s.press("tab")
             await s.send("by the way")
             assert "main reads it if it makes another request" in s.text()
             final = Boundary(BoundaryKind.FINAL, turn=1, round=2, history_index=1)
@@ -402,6 +411,35 @@ class TestWriting:
             await s.press("m")
             await s.type("hi\n")
             await s.pilot.pause(0.08)
+            assert await s.boundary("run_m") == ["hi"]
+
+    async def test_the_whole_story_typed_in_one_burst_is_acted_on_in_order(self, stage: OpenStage) -> None:
+        async with stage() as s:
+            s.roster()
+            await s.show()
+            await s.type("@res2\nqQzd: instead\n")
+            await s.pilot.pause(0.1)
+            assert await s.boundary("run_2") == ["qQzd: instead"]
+            assert s.app.is_running
+            assert s.console.mode is Mode.WATCH
+
+    async def test_text_and_editing_keys_of_one_burst_keep_their_order(self, stage: OpenStage) -> None:
+        async with stage() as s:
+            s.start("run_m")
+            await s.show()
+            for key in ("m", *"writer", *["backspace"] * 6, *"zzqq", "left", "left", *"ab"):
+                s.app.post_message(events.Key(key, key if len(key) == 1 else None))
+            await s.pilot.pause()
+            assert s.console.composer.area.text == "zzabqq"
+
+    async def test_escape_right_behind_enter_does_not_take_the_message_back(self, stage: OpenStage) -> None:
+        async with stage() as s:
+            s.start("run_m")
+            await s.show()
+            await s.press("m")
+            for key in ("h", "i", "enter", "escape"):
+                s.app.post_message(events.Key(key, key if len(key) == 1 else None))
+            await s.pilot.pause(0.06)
             assert await s.boundary("run_m") == ["hi"]
 
     async def test_control_characters_of_a_paste_become_marks_in_the_draft(self, stage: OpenStage) -> None:
@@ -554,9 +592,9 @@ class TestLeavingAndStopping:
         async with stage() as s:
             s.roster()
             await s.show()
-            await s.press("Q")
+            await s.type("Q\n")  # too soon to be an answer
             assert "Stop 3 runs and end the session?" in s.text()
-            await s.press("enter")  # too soon to be an answer
+            await s.press("enter")
             assert "Stop 3 runs and end the session?" in s.text()
             await s.pilot.pause(0.45)
             await s.press("enter")
@@ -623,6 +661,8 @@ class TestSmallAndPlain:
             await s.show()
             assert "* subagent-researcher#1 working" in s.text()
             assert "| operator ana - read in round 2" in s.text()
+            assert "╭" not in s.text()
+            assert "┏" not in s.text()
 
 
 class TestHelp:
@@ -631,7 +671,15 @@ class TestHelp:
             await s.press("question_mark")
             assert isinstance(s.app.screen, Help)
             shown = s.text()
-            assert all(command.help in shown for command in COMMANDS)
+            assert [command.id for command in COMMANDS if command.help not in shown] == []
+
+    async def test_where_it_does_not_fit_it_scrolls(self, stage: OpenStage) -> None:
+        async with stage(size=(80, 24)) as s:
+            await s.press("question_mark")
+            assert "What a panel's head says" not in s.text()
+            await s.press("end")
+            await s.pilot.pause(0.1)
+            assert "What a panel's head says" in s.text()
 
     async def test_the_footer_names_the_keys_of_the_mode_that_is_on(self, stage: OpenStage) -> None:
         async with stage() as s:
@@ -649,7 +697,7 @@ class TestHelp:
             await s.press("colon")
             await s.pilot.pause()
             await s.type("selected run alone")
-            await s.pilot.pause(0.3)
+            await s.pilot.pause(0.4)
             await s.press("enter")
             await s.pilot.pause(0.2)
             assert s.console.wall.zoomed

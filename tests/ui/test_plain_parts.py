@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from dashboard.core.messages import Lane, MessageState, Preset, ReturnReason, Sender, SenderKind
-from dashboard.core.views import MessageView, RunState
+from dashboard.core.views import MessageView, RunState, RunView
 from dashboard.ui.commands import COMMANDS, Mode, footer
 from dashboard.ui.drafts import Drafts, Target
 from dashboard.ui.glyphs import ASCII, UNICODE, choose_glyphs
@@ -72,17 +72,25 @@ class TestReceipts:
     def test_a_receipt_says_its_fate_first_and_shows_the_text(
         self, state: MessageState, reason: ReturnReason | None, tone: str, words: str
     ) -> None:
-        line = receipt_line(self.view(state, reason), UNICODE)
+        line = receipt_line(self.view(state, reason), None, UNICODE)
         assert (line.tone, line.words, line.body) == (tone, words, "two ⏎ lines")
 
     @pytest.mark.parametrize("reason", list(ReturnReason))
     def test_every_reason_has_words(self, reason: ReturnReason) -> None:
-        assert ": " in receipt_line(self.view(MessageState.UNDELIVERABLE, reason), UNICODE).words
+        assert ": " in receipt_line(self.view(MessageState.UNDELIVERABLE, reason), None, UNICODE).words
 
     def test_a_follow_up_waits_for_the_end_of_the_turn_and_says_so(self) -> None:
         view = self.view(MessageState.QUEUED)
         view.lane = Lane.NEXT_TURN
-        assert "once it has finished" in receipt_line(view, UNICODE).words
+        assert "once it has finished" in receipt_line(view, None, UNICODE).words
+
+    def test_an_inject_to_an_idle_run_says_that_it_waits_for_someone_to_wake_it(self) -> None:
+        view = self.view(MessageState.QUEUED)
+        view.wake = False
+        idle = RunView("run_1", "main", 1, "t", None, 0, reading=True, started_at=0, max_iterations=10, idle=True)
+        assert "once a steer or a follow-up wakes it" in receipt_line(view, idle, UNICODE).words
+        idle.idle = False
+        assert "if it makes another request" in receipt_line(view, idle, UNICODE).words
 
     def test_a_slow_answer_is_unconfirmed_and_never_not_delivered(self) -> None:
         sending = Sending("m", "subagent-a#1", "hello", 0)
@@ -150,7 +158,7 @@ class TestWords:
 
     def test_a_round_and_its_budget_also_after_a_reset(self) -> None:
         assert round_words(3, 3, 12) == "r3/12"
-        assert round_words(5, 2, 12) == "r5 2/12"
+        assert round_words(5, 2, 12) == "r5 (2/12)"
 
 
 class TestGlyphs:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from itertools import islice
 from typing import ClassVar
 
@@ -40,6 +41,7 @@ SLOW_SECONDS = 0.25  # for what need not follow each frame: tree, header, receip
 PROBE_SECONDS = 0.5
 RECEIPTS_SHOWN = 2
 RECEIPTS_SEARCHED = 50
+AT_ONCE = 300_000  # microseconds in which a refusal still finds the operator where Enter was pressed
 NEWS = 60_000_000  # microseconds for which a settled receipt stays in sight
 NARROW = 100  # cells across, under which the tree is a drawer
 SMALLEST = (40, 12)
@@ -69,7 +71,7 @@ class Console(Screen[None]):
         self.tree_view = DelegationTree(self._feed.projection, glyphs)
         self.wall = Wall(self._feed.projection, glyphs)
         self.receipts = ReceiptBar(id="receipts")
-        self.composer = Composer()
+        self.composer = Composer(glyphs)
         self.keys = KeyBar(id="keys")
 
     @property
@@ -161,8 +163,11 @@ class Console(Screen[None]):
         self.composer.show_hidden(self.wall.hidden, zoomed=self.wall.zoomed)
 
     def _show_receipts(self, now: int) -> None:
-        messages = self._feed.projection.messages
-        lines = [receipt_line(message, self._glyphs) for message in self._own_messages(now)]
+        messages, runs = self._feed.projection.messages, self._feed.projection.runs
+        lines = [
+            receipt_line(message, runs.get(message.run_id or ""), self._glyphs)
+            for message in self._own_messages(now)
+        ]
         lines.extend(
             sending_line(sending, now, self._glyphs)
             for sending in self._sending.values()
@@ -231,37 +236,37 @@ class Console(Screen[None]):
 
     # ── writing ─────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def action_write(self) -> None:
-        """Write to the selected run."""
+    async def action_write(self) -> None:
+        """Write to the selected run; where it reads nothing more, pick another."""
         run = self._feed.projection.runs.get(self.wall.chosen or "")
         if run is None:
             self._say("There is no run to write to yet.", "warning")
-        elif not run.live:
-            self._say(f"{run.name} is {run.state} and reads nothing more. @ picks a live run.", "warning")
-        elif not run.reading:
-            self._say(f"{run.name} has no inbox. @ picks a run that reads mail.", "warning")
-        else:
+        elif run.live and run.reading:
             self._write_to(Target(run.run_id, run.name))
+        else:
+            # a picker, not a toast: what is typed next must not act as commands
+            why = f"is {run.state} and reads nothing more" if run.reading else "has no inbox"
+            await self._pick(f"{sanitize_line(run.name, 60)} {why}; write to", self._write_to)
 
-    @work(name="pick a target", group="picker", exclusive=True)
     async def action_pick(self) -> None:
         """Pick a run by name, and write to it."""
-        target = await self._picked("write to")
-        if target is not None:
-            self._write_to(target)
+        await self._pick("write to", self._write_to)
 
-    @work(name="change the target", group="picker", exclusive=True)
     async def action_retarget(self) -> None:
         """Change whom the draft is for, and take it along."""
         before = self.composer.target
-        target = await self._picked("send the draft to")
-        if target is not None and before is not None:
-            self._drafts.move(before, target)
+        self.composer.area.let_go()
+
+        def take_along(target: Target) -> None:
+            if before is not None:
+                self._drafts.move(before, target)
             self._write_to(target)
 
-    def action_next_preset(self) -> None:
+        await self._pick("send the draft to", take_along)
+
+    def action_next_preset(self, step: int) -> None:
         """Change how the draft will be read."""
-        self.composer.next_preset()
+        self.composer.next_preset(step)
 
     def action_newline(self) -> None:
         """Start a new line in the draft."""
@@ -272,9 +277,10 @@ class Console(Screen[None]):
         self.composer.area.hold_enter()
 
     @on(DraftArea.Submitted)
-    def send_draft(self, event: DraftArea.Submitted) -> None:
+    def send_draft(self, event: DraftArea.Submitted | None = None) -> None:
         """Send the draft, and go back to watching."""
-        event.stop()
+        if event is not None:
+            event.stop()
         target, draft = self.composer.target, self.composer.draft
         if target is None:
             return
@@ -298,6 +304,8 @@ class Console(Screen[None]):
     def action_leave(self) -> None:
         """Back to watching; while watching, back to the whole wall."""
         if self.mode is Mode.WRITE:
+            if self.composer.area.let_go():
+                self.send_draft()  # its Enter came first
             self._watch()
         elif self.wall.zoomed:
             self.action_zoom()
@@ -312,7 +320,8 @@ class Console(Screen[None]):
             self.composer.clear()
             self._say("Draft cleared; ctrl+z brings it back.")
         else:
-            self._say("q detaches and the agents go on; Q stops them all.")
+            first = "Esc, then " if self.mode is Mode.WRITE else ""
+            self._say(f"{first}q detaches and the agents go on; {first}Q stops them all.")
 
     @work(name="send", group="send", exit_on_error=False)
     async def _deliver(self, target: Target, message: Message) -> None:
@@ -321,13 +330,18 @@ class Console(Screen[None]):
         except DashboardError as error:
             draft = self._drafts.of(target)
             draft.text = "\n".join(text for text in (message.body, draft.text) if text)
-            self._write_to(target)
-            self._say(f"Not sent: {error} Your draft is kept.", "error")
+            if self.mode is Mode.WATCH and self.is_current and self._session.now() - message.composed_at < AT_ONCE:
+                self._write_to(target)
+            self._say(f"Not sent: {error}. Your draft is kept.", "error")
         finally:
             self._sending.pop(message.id, None)
 
-    async def _picked(self, why: str) -> Target | None:
-        return await self.app.push_screen_wait(Picker(self._feed.projection, self._glyphs, why))
+    async def _pick(self, why: str, then: Callable[[Target], None]) -> None:
+        def chosen(target: Target | None) -> None:
+            if target is not None:
+                then(target)
+
+        await self.app.push_screen(Picker(self._feed.projection, self._glyphs, why), chosen)
 
     def _write_to(self, target: Target) -> None:
         if target.address in self._feed.projection.runs:
@@ -339,13 +353,13 @@ class Console(Screen[None]):
         run = self._feed.projection.runs.get(self.wall.chosen or "")
         self.composer.watching(run.name if run else "", self._drafts.unsent())
         self.keys.show(Mode.WATCH)
-        self.wall.focus()
+        self.set_focus(self.wall)
 
     # ── the session as a whole ──────────────────────────────────────────────────────────────────────────────────
 
-    def action_help(self) -> None:
+    async def action_help(self) -> None:
         """Show every key."""
-        self.app.push_screen(Help())
+        await self.app.push_screen(Help())
 
     def action_palette(self) -> None:
         """Find a command by name."""
@@ -355,7 +369,6 @@ class Console(Screen[None]):
         """Leave; the agents go on."""
         self.app.exit()
 
-    @work(name="stop all", group="confirm", exclusive=True)
     async def action_stop_all(self) -> None:
         """Stop every run and end the session, once that is confirmed."""
         live = [run for run in self._feed.projection.runs.values() if run.live]
@@ -365,8 +378,19 @@ class Console(Screen[None]):
         working = sum(run.state is not RunState.IDLE for run in live)
         question = f"Stop {plural(len(live), 'run')} and end the session?"
         detail = f"{working} of them working. Unread mail comes back with its text; everything stays readable."
-        if await self.app.push_screen_wait(Confirm(question, detail, "Stop all")):
-            await self._session.request(ControlAction.STOP_SESSION)
+
+        async def answered(confirmed: bool | None) -> None:
+            if confirmed:
+                await self._ask(ControlAction.STOP_SESSION)
+
+        await self.app.push_screen(Confirm(question, detail, "Stop all"), answered)
+
+    async def _ask(self, action: ControlAction) -> None:
+        try:
+            await self._session.request(action)
+        except DashboardError as error:
+            self._say(f"The host could not be asked: {error}. Try again.", "error")
+        else:
             self._say("Asked the host to stop all runs.")
 
     def _say(self, text: str, severity: str = "information") -> None:

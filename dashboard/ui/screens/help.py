@@ -14,6 +14,14 @@ from textual.widgets import Static
 from dashboard.core.messages import Preset
 from dashboard.ui.commands import COMMANDS, Mode
 
+HEADS = (
+    ("working r4/12", "round 4 of the 12 that the run may take by itself"),
+    ("working r6 (2/12)", "round 6; a message renewed the 12, and this is the 2nd since"),
+    ("in tool", "a tool runs; below stand its name and its time"),
+    ("waiting", "for the sub-agents that it spawned"),
+    ("idle", "it has answered, and waits for you"),
+)
+
 
 class Help(ModalScreen[None]):
     """The keys of both modes, and what the three ways of writing mean."""
@@ -25,11 +33,12 @@ class Help(ModalScreen[None]):
         with Vertical(classes="box wide"):
             with VerticalScroll():
                 yield Static(help_text())
-            yield Static(" Esc leave", markup=False, classes="keys")
+            yield Static(" ↑ ↓ PgUp PgDn scroll   Esc leave", markup=False, classes="keys")
 
     def on_mount(self) -> None:
         """Name the box."""
         self.query_one(".box").border_title = Content.styled("keys", "bold")
+        self.set_focus(self.query_one(VerticalScroll))  # so that it can be scrolled where it does not fit
 
 
 def help_text() -> Content:
@@ -47,5 +56,8 @@ def help_text() -> Content:
                 lines.append(Content.assemble((f"  {keys.replace(',', '  ').ljust(18)}", "bold"), command.help))
         lines.append(Content(""))
     lines.append(Content.styled("How a run reads what you write (Tab changes it)", "bold $primary"))
-    lines.extend(Content.assemble((f"  {preset:<18}", "bold"), preset.means) for preset in Preset)
+    lines.extend(Content.assemble((f"  {preset.words:<18}", "bold"), preset.means) for preset in Preset)
+    lines.append(Content(""))
+    lines.append(Content.styled("What a panel's head says", "bold $primary"))
+    lines.extend(Content.assemble((f"  {head:<18}", "bold"), says) for head, says in HEADS)
     return Content("\n").join(lines)

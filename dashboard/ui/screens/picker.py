@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import BindingType
+from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
 from textual.fuzzy import FuzzySearch
@@ -88,6 +88,9 @@ class Picker(ModalScreen[Target | None]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         ("escape,ctrl+g", "dismiss(None)", "Leave"),
+        Binding(
+            "enter", "pick", "Pick", priority=True
+        ),  # itself, not by Input's message: the next key waits for it
         ("down,ctrl+n,tab", "move(1)", "Next"),
         ("up,shift+tab", "move(-1)", "Previous"),
     ]
@@ -98,6 +101,7 @@ class Picker(ModalScreen[Target | None]):
         self._glyphs = glyphs
         self._why = why
         self._shown: list[Choice] = []
+        self._query: str | None = None
 
     def compose(self) -> ComposeResult:
         """Lay out the query and what fits it."""
@@ -107,7 +111,8 @@ class Picker(ModalScreen[Target | None]):
             yield Static(" Enter pick   ↑ ↓ move   Esc leave", markup=False, classes="keys")
 
     def on_mount(self) -> None:
-        """Offer everything."""
+        """Offer everything, and take the keys at once."""
+        self.set_focus(self.query_one(Input))
         self.query_one(".box").border_title = Content.styled(self._why, "bold")
         self._offer("")
 
@@ -117,10 +122,9 @@ class Picker(ModalScreen[Target | None]):
         event.stop()
         self._offer(event.value)
 
-    @on(Input.Submitted)
-    def pick_highlighted(self, event: Input.Submitted) -> None:
+    def action_pick(self) -> None:
         """Pick the row that is marked; with none, stay, so that a typo does not send anything anywhere."""
-        event.stop()
+        self._offer(self.query_one(Input).value)  # the query as it is now: its message may be on its way still
         at = self.query_one(OptionList).highlighted
         if at is not None and self._shown:
             self.dismiss(self._shown[at].target)
@@ -138,6 +142,9 @@ class Picker(ModalScreen[Target | None]):
             options.highlighted = ((options.highlighted or 0) + step) % len(self._shown)
 
     def _offer(self, query: str) -> None:
+        if query == self._query:
+            return
+        self._query = query
         self._shown = rank(query, choices(self._projection, self._glyphs))
         options = self.query_one(OptionList)
         options.clear_options()

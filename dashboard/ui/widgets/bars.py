@@ -22,6 +22,7 @@ _HOST_STYLES = {
     HostState.CLOSED: "$faint",
     HostState.LOST: "$error bold",
 }
+WIDE = 110  # cells, from which on there is room for the session's id beside its title
 _TONES = {"pending": "$operator", "read": "$success", "returned": "$error"}
 
 
@@ -45,6 +46,7 @@ class StatusBar(Static):
             (f"{counts.live} live", "$primary" if counts.live else "$faint"),
             (f"{counts.idle} idle", "$secondary") if counts.idle else None,
             (f"{counts.done} done", "$success" if counts.done else "$faint"),
+            (f"{counts.stopped} stopped", "$warning") if counts.stopped else None,
             (f"{counts.failed} failed", "$error bold") if counts.failed else None,
             (f"{counts.pending} pending", "$operator bold" if counts.pending else "$faint"),
             (f"{amount(counts.tokens)} tok", "$faint"),
@@ -53,9 +55,9 @@ class StatusBar(Static):
         if host.state is HostState.NOT_RESPONDING:
             words += f" for {duration(now - host.heartbeat_at)}"
         facts.append((f"host {words}", _HOST_STYLES[host.state]))
-        narrow = self.size.width < 110
-        parts: list[tuple[str, str]] = [] if narrow else [(f" {sanitize_line(title, 60)} ", "bold")]
-        parts.append((f" {session_id} ", "$faint"))
+        parts: list[tuple[str, str]] = [(f" {sanitize_line(title, 60) or session_id} ", "bold")]
+        if title and self.size.width >= WIDE:
+            parts.append((f" {session_id} ", "$faint"))
         for fact in facts:
             if fact is not None:
                 parts.extend([(f" {glyphs.dot} ", "$faint"), fact])

@@ -12,13 +12,12 @@ from textual.widgets import Static, TextArea
 
 from dashboard.core.messages import Preset
 from dashboard.core.sanitize import sanitize, sanitize_line
-from dashboard.ui.commands import Mode, bindings, keys_of
+from dashboard.ui.commands import Mode, bindings
 from dashboard.ui.drafts import Draft, Target
+from dashboard.ui.glyphs import Glyphs
 
 ENTER_HOLD = 0.030  # seconds: printable input this soon after Enter is a raw paste, not a person
 TALLEST = 6
-_SEND = keys_of("send")
-_PRESET = keys_of("preset")
 
 
 class DraftArea(TextArea):
@@ -48,21 +47,21 @@ class DraftArea(TextArea):
 
     def hold_enter(self) -> None:
         """Send in a moment, unless more input shows that this Enter was part of a paste."""
-        if self._held is not None:
-            self._release(pasted=True)
+        if self.let_go():
+            self._break_line()
         self._held = self.set_timer(ENTER_HOLD, self._submit)
 
+    def let_go(self) -> bool:
+        """Hold an Enter no longer; gives whether one was held, for whoever is to act on it."""
+        held, self._held = self._held, None
+        if held is not None:
+            held.stop()
+        return held is not None
+
     async def _on_key(self, event: events.Key) -> None:
-        # TextArea's own handler runs after this one, unless it is told not to
-        if event.key in _SEND:
-            # here, not through its binding: by the time that has bubbled up, the rest of a burst has been typed
-            event.prevent_default()
-            event.stop()
-            self.hold_enter()
-        elif event.key in _PRESET:
-            event.prevent_default()  # it would move the focus
-        elif self._held is not None and event.is_printable:
-            self._release(pasted=True)
+        # TextArea's own handler runs after this one, and types the key
+        if event.is_printable and self.let_go():
+            self._break_line()
 
     async def _on_paste(self, event: events.Paste) -> None:
         """Insert a paste as a draft. What you see is what is sent, so control characters become marks here."""
@@ -78,27 +77,21 @@ class DraftArea(TextArea):
         self._held = None
         self.post_message(self.Submitted())
 
-    def _release(self, *, pasted: bool) -> None:
-        if self._held is not None:
-            self._held.stop()
-            self._held = None
-        if pasted:
-            self.insert("\n")
-            self.post_message(self.Pasted(self.document.line_count, 0))
+    def _break_line(self) -> None:
+        self.insert("\n")
+        self.post_message(self.Pasted(self.document.line_count, 0))
 
 
 class Composer(Vertical):
     """The composer: a title that says to whom and how, and the draft.
 
     Args:
-        id: the widget's id.
+        glyphs: the set in use.
     """
 
-    class Left(Message):
-        """The operator went back to watching."""
-
-    def __init__(self) -> None:
+    def __init__(self, glyphs: Glyphs) -> None:
         super().__init__(id="composer")
+        self._glyphs = glyphs
         self.area = DraftArea()
         self._hint = Static(id="hint")
         self._target: Target | None = None
@@ -160,7 +153,7 @@ class Composer(Vertical):
         if self.area.text != draft.text:
             self.area.load_text(draft.text)
             self.area.move_cursor(self.area.document.end)
-        self.area.focus()
+        self.screen.set_focus(self.area)  # at once: focus() would wait until after the next key
         self.show_preset()
         self._fit()
 
@@ -173,14 +166,14 @@ class Composer(Vertical):
             ("write", "bold"),
             (" to ", ""),
             (sanitize_line(self._target.name, 60), "bold $operator"),
-            (f" · {preset}", "bold"),
+            (f" {self._glyphs.dot} {preset.words}", "bold"),
             (f": {preset.means}", "$faint"),
         )
 
-    def next_preset(self) -> None:
-        """Go on to the next way of reading it."""
+    def next_preset(self, step: int) -> None:
+        """Go on to the next way of reading it, or with -1 back to the one before."""
         order = list(Preset)
-        self._draft.preset = order[(order.index(self._draft.preset) + 1) % len(order)]
+        self._draft.preset = order[(order.index(self._draft.preset) + step) % len(order)]
         self.show_preset()
 
     def clear(self) -> None:

@@ -121,7 +121,7 @@ class Panel(Vertical):
         self._pending.update(Content("\n").join(lines))
 
     def _pending_line(self, message: MessageView) -> Content:
-        how = message.preset or "message"
+        how = message.preset.words if message.preset else "message"
         return Content.assemble(
             (f"{self._glyphs.pending} pending {how}", "$operator bold"),
             (f" {self._glyphs.dot} {sender_words(message.sender)}: ", "$faint"),

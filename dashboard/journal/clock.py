@@ -1,0 +1,10 @@
+"""The time that the journal's records carry."""
+
+from __future__ import annotations
+
+import time
+
+
+def wall_clock() -> int:
+    """Give microseconds since the epoch, UTC."""
+    return time.time_ns() // 1000

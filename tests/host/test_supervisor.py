@@ -1,0 +1,142 @@
+"""What watches over a roster: stopping, lingering, the heartbeat. Minutes pass in virtual time."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+import pytest
+
+from dashboard.agent import Agent, Runtime
+from dashboard.core.events import (
+    ControlAction,
+    ControlApplied,
+    KnownEvent,
+    RunFinished,
+    TurnFinished,
+)
+from dashboard.core.inbox import QueueInbox
+from dashboard.core.outcomes import Outcome
+from dashboard.core.sessions import Control
+from dashboard.host.supervisor import Supervisor
+from dashboard.host.virtual_time import VirtualTime
+from dashboard.models.scripted import Pace, ScriptedModel, replies
+
+LINGER = 600.0
+SLOW = Pace(think=100.0)
+
+
+class FakeHostSession:
+    """A session that remembers what a host did to it."""
+
+    inbox = QueueInbox()
+
+    def __init__(self, clock: Callable[[], int]) -> None:
+        self.clock = clock
+        self.events: list[KnownEvent] = []
+        self.beats: list[int] = []
+        self.asked: list[Control] = []
+        self.console_at = 0
+
+    def emit(self, event: KnownEvent) -> None:
+        self.events.append(event)
+
+    def beat(self) -> None:
+        self.beats.append(self.clock())
+
+    async def controls(self) -> list[Control]:
+        return self.asked
+
+    def console_seen_at(self) -> int:
+        return self.console_at
+
+    async def changed(self) -> None:
+        await asyncio.sleep(0.25)
+
+    async def close(self, reason: str) -> None:
+        raise NotImplementedError
+
+    def of(self, kind: type[Any]) -> list[Any]:
+        return [event for event in self.events if isinstance(event, kind)]
+
+
+@pytest.fixture
+def time() -> VirtualTime:
+    return VirtualTime(1_000_000_000_000)
+
+
+def supervised(time: VirtualTime) -> tuple[FakeHostSession, Supervisor]:
+    session = FakeHostSession(time.clock)
+    return session, Supervisor(session, time.clock, LINGER, Runtime(clock=time.clock))
+
+
+def run(time: VirtualTime, supervisor: Supervisor, pace: Pace, *meanwhile: Coroutine[Any, Any, None]) -> str:
+    agent = Agent(ScriptedModel(replies("done"), pace), name="main")
+
+    async def both() -> str:
+        reason, *_ = await asyncio.gather(supervisor.run(agent, "task"), *meanwhile)
+        return str(reason)
+
+    return time.run(both())
+
+
+def test_without_work_and_without_a_console_the_host_ends_after_its_linger(time: VirtualTime) -> None:
+    session, supervisor = supervised(time)
+    assert run(time, supervisor, Pace()) == "nothing ran, and no console was there"
+    assert LINGER <= time.passed < LINGER + 1
+    assert [event.outcome for event in session.of(RunFinished)] == [Outcome.CANCELLED]
+    assert len(session.of(TurnFinished)) == 1
+
+
+def test_while_something_runs_the_host_stays(time: VirtualTime) -> None:
+    _, supervisor = supervised(time)
+    run(time, supervisor, Pace(think=5_000.0))
+    assert time.passed >= 5_000 + LINGER
+
+
+def test_while_a_console_is_there_the_host_stays(time: VirtualTime) -> None:
+    session, supervisor = supervised(time)
+
+    async def look_in() -> None:
+        await asyncio.sleep(500)
+        session.console_at = time.clock()
+
+    run(time, supervisor, Pace(), look_in())
+    assert time.passed >= 500 + LINGER
+
+
+def test_an_operators_stop_ends_the_run_and_is_told_as_applied_after_it(time: VirtualTime) -> None:
+    session, supervisor = supervised(time)
+
+    async def ask() -> None:
+        await asyncio.sleep(10)
+        session.asked = [Control("ctl_1", ControlAction.STOP_SESSION)]
+
+    assert run(time, supervisor, SLOW, ask()) == "stopped by an operator"
+    assert time.passed < 11
+    ended, applied = session.events[-2:]
+    assert isinstance(ended, RunFinished)
+    assert ended.outcome is Outcome.CANCELLED
+    assert applied == ControlApplied(control_id="ctl_1", action=ControlAction.STOP_SESSION)
+
+
+def test_a_signal_ends_it_with_its_own_reason(time: VirtualTime) -> None:
+    _, supervisor = supervised(time)
+
+    async def signal() -> None:
+        await asyncio.sleep(5)
+        supervisor.stop("the host was asked to end (SIGTERM)")
+
+    assert run(time, supervisor, SLOW, signal()) == "the host was asked to end (SIGTERM)"
+
+
+def test_the_heart_beats_every_second_while_the_model_is_slow(time: VirtualTime) -> None:
+    session, supervisor = supervised(time)
+
+    async def signal() -> None:
+        await asyncio.sleep(30.5)
+        supervisor.stop("enough")
+
+    run(time, supervisor, SLOW, signal())
+    assert len(session.beats) == 31
