@@ -9,7 +9,7 @@ demo: $(VENV)/.installed
 	@$(BIN)/dashboard demo
 
 test: $(VENV)/.installed-dev
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 check: $(VENV)/.installed-dev
 	$(BIN)/ruff check .

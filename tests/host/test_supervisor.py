@@ -84,7 +84,7 @@ def run(time: VirtualTime, supervisor: Supervisor, pace: Pace, *meanwhile: Corou
 def test_without_work_and_without_a_console_the_host_ends_after_its_linger(time: VirtualTime) -> None:
     session, supervisor = supervised(time)
     assert run(time, supervisor, Pace()) == "nothing ran, and no console was there"
-    assert LINGER <= time.passed < LINGER + 1
+    assert time.passed == pytest.approx(LINGER, abs=0.5)
     assert [event.outcome for event in session.of(RunFinished)] == [Outcome.CANCELLED]
     assert len(session.of(TurnFinished)) == 1
 
@@ -92,7 +92,7 @@ def test_without_work_and_without_a_console_the_host_ends_after_its_linger(time:
 def test_while_something_runs_the_host_stays(time: VirtualTime) -> None:
     _, supervisor = supervised(time)
     run(time, supervisor, Pace(think=5_000.0))
-    assert time.passed >= 5_000 + LINGER
+    assert time.passed == pytest.approx(5_000 + LINGER, abs=0.5)
 
 
 def test_while_a_console_is_there_the_host_stays(time: VirtualTime) -> None:
@@ -103,7 +103,7 @@ def test_while_a_console_is_there_the_host_stays(time: VirtualTime) -> None:
         session.console_at = time.clock()
 
     run(time, supervisor, Pace(), look_in())
-    assert time.passed >= 500 + LINGER
+    assert time.passed == pytest.approx(500 + LINGER, abs=0.5)
 
 
 def test_an_operators_stop_ends_the_run_and_is_told_as_applied_after_it(time: VirtualTime) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from itertools import islice
 from typing import ClassVar
 
 from textual import events, on, work
@@ -16,16 +15,16 @@ from textual.widgets import Static
 
 from dashboard.core.errors import DashboardError
 from dashboard.core.events import ControlAction, NoticeLevel
-from dashboard.core.messages import Message, SenderKind
+from dashboard.core.messages import Message
 from dashboard.core.projection import Changes
 from dashboard.core.sanitize import sanitize_line
 from dashboard.core.sessions import HostState, HostStatus, OperatorSession
-from dashboard.core.views import MessageView, RunState
+from dashboard.core.views import RunState
 from dashboard.ui.commands import Mode, bindings
 from dashboard.ui.drafts import Drafts, Target
 from dashboard.ui.feed import Feed
 from dashboard.ui.glyphs import Glyphs
-from dashboard.ui.receipts import Sending, receipt_line, sending_line
+from dashboard.ui.outbox import Outbox
 from dashboard.ui.screens.confirm import Confirm
 from dashboard.ui.screens.help import Help
 from dashboard.ui.screens.picker import Picker
@@ -39,10 +38,7 @@ from dashboard.ui.wording import plural
 FRAME_SECONDS = 1 / 30
 SLOW_SECONDS = 0.25  # for what need not follow each frame: tree, header, receipts
 PROBE_SECONDS = 0.5
-RECEIPTS_SHOWN = 2
-RECEIPTS_SEARCHED = 50
 AT_ONCE = 300_000  # microseconds in which a refusal still finds the operator where Enter was pressed
-NEWS = 60_000_000  # microseconds for which a settled receipt stays in sight
 NARROW = 100  # cells across, under which the tree is a drawer
 SMALLEST = (40, 12)
 
@@ -64,7 +60,8 @@ class Console(Screen[None]):
         self._glyphs = glyphs
         self._feed = Feed(session)
         self._drafts = Drafts()
-        self._sending: dict[str, Sending] = {}
+        self._outbox = Outbox(self._feed.projection, session.operator, glyphs)
+        self._framing = asyncio.Lock()
         self._host = HostStatus(HostState.STARTING)
         self._slow_due = True
         self.status_bar = StatusBar(id="status")
@@ -115,20 +112,21 @@ class Console(Screen[None]):
 
     async def take_frame(self) -> None:
         """Take what is new in the session, and repaint that."""
-        changes = self._feed.poll()
-        if changes is None:
-            return
-        await self.wall.apply(changes, self._session.now())
-        if self.wall.chosen is None and changes.started:
-            self._select(next(iter(self._feed.projection.runs)))
-        self._slow_due = True
-        self._tell(changes)
+        async with self._framing:  # a frame that mounts panels takes a while, and the next one waits for it
+            changes = self._feed.poll()
+            if changes is None:
+                return
+            await self.wall.apply(changes, self._session.now())
+            if self.wall.chosen is None and changes.started:
+                self._select(next(iter(self._feed.projection.runs)))
+            self._slow_due = True
+            self._tell(changes)
 
     def take_slow_frame(self) -> None:
         """Bring what need not follow each frame up to date."""
         now = self._session.now()
         self.wall.tick(now)
-        self._show_receipts(now)
+        self.receipts.show(self._outbox.receipts(now))
         if self._slow_due or self._host.state is HostState.NOT_RESPONDING:
             self._slow_due = False
             self.tree_view.sync(self.wall.chosen)
@@ -161,31 +159,6 @@ class Console(Screen[None]):
             self._session.session_id, projection.title, projection.counts(), self._host, now, self._glyphs
         )
         self.composer.show_hidden(self.wall.hidden, zoomed=self.wall.zoomed)
-
-    def _show_receipts(self, now: int) -> None:
-        messages, runs = self._feed.projection.messages, self._feed.projection.runs
-        lines = [
-            receipt_line(message, runs.get(message.run_id or ""), self._glyphs)
-            for message in self._own_messages(now)
-        ]
-        lines.extend(
-            sending_line(sending, now, self._glyphs)
-            for sending in self._sending.values()
-            if sending.message_id not in messages
-        )
-        self.receipts.show(lines[-RECEIPTS_SHOWN:])
-
-    def _own_messages(self, now: int) -> list[MessageView]:
-        """Give the operator's latest messages that wait, or whose fate is news; the newest last."""
-        latest = islice(reversed(self._feed.projection.messages.values()), RECEIPTS_SEARCHED)
-        own = [
-            message
-            for message in latest
-            if message.sender.kind is SenderKind.OPERATOR
-            and message.sender.name == self._session.operator
-            and (message.state.open or now - message.ended_at < NEWS)
-        ]
-        return own[::-1]
 
     # ── selecting and looking ───────────────────────────────────────────────────────────────────────────────────
 
@@ -288,7 +261,7 @@ class Console(Screen[None]):
             self._say("There is nothing to send yet.", "warning")
             return
         message = self._session.compose(draft.text, draft.preset)
-        self._sending[message.id] = Sending(message.id, target.name, message.body, message.composed_at)
+        self._outbox.put(message, target)
         self.composer.clear()
         self._deliver(target, message)
         self._watch()
@@ -334,7 +307,7 @@ class Console(Screen[None]):
                 self._write_to(target)
             self._say(f"Not sent: {error}. Your draft is kept.", "error")
         finally:
-            self._sending.pop(message.id, None)
+            self._outbox.settle(message.id)
 
     async def _pick(self, why: str, then: Callable[[Target], None]) -> None:
         def chosen(target: Target | None) -> None:
@@ -403,7 +376,7 @@ class Console(Screen[None]):
 
 async def settle(console: Console, upto: int) -> None:
     """Fold everything up to a seq and draw it: for screenshots and tests, which do not wait for timers."""
+    await console.take_frame()  # at least one: a frame of the timer's may be under way still
     while console._feed.projection.seq < upto:  # noqa: SLF001 - this is the console's own module
         await console.take_frame()
-        await asyncio.sleep(0)
     console.take_slow_frame()

@@ -11,6 +11,7 @@ from typing import ClassVar
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
+from textual.geometry import Region
 from textual.strip import Strip
 from textual.widget import Widget
 
@@ -71,11 +72,17 @@ class TranscriptView(Widget):
         """Take in that entries from this index on are new or changed."""
         if not self._width:
             return  # not laid out yet: the first resize takes all of them
-        for index in range(min(first, len(self._store)), len(self._run_view.entries)):
+        first = min(first, len(self._store))
+        top = self._top
+        for index in range(first, len(self._run_view.entries)):
             self._store.set(index, len(self._entry(index)))
         if self._follow:
             self._top = self._last_top
-        self.refresh()
+        changed = self._store.start(first) - self._top  # the first row of the screen that can look different
+        if self._top != top or changed <= 0:
+            self.refresh()
+        elif changed < self.size.height:
+            self.refresh(Region(0, changed, self.size.width, self.size.height - changed))
 
     def scroll_lines(self, lines: int) -> None:
         """Scroll down by so many lines, or up by as many for a negative number."""

@@ -1,0 +1,255 @@
+"""The operator's story in a real terminal, against real processes: the screen, the journal and the report."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from dashboard.core.projection import Projection
+from dashboard.core.transcript import MessageEntry, ToolEntry
+from dashboard.core.views import RunView
+from dashboard.journal.home import JOURNAL_NAME
+from dashboard.journal.tail import Tail
+from tests.e2e.sequences import foreign
+from tests.e2e.terminal import Terminal, environment
+
+DASHBOARD = [sys.executable, "-m", "dashboard"]
+HOSTILE = "\x1b]52;c;aGk=\x07\u009b2J\u202e[/dim][@click=app.quit]x[/]"
+MARKED = "<1B>]52;c;aGk=<07><9B>2J<202E>[/dim][@click=app.quit]x[/]"
+
+
+class Sessions:
+    """The sessions of one test, and every command on them."""
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+
+    def console(self, *arguments: str, size: tuple[int, int] = (160, 46)) -> Terminal:
+        return Terminal([*DASHBOARD, *arguments], environment(self.home), size)
+
+    def run(self, *arguments: str) -> str:
+        done = subprocess.run(
+            [*DASHBOARD, *arguments],
+            env=environment(self.home),
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=True,
+        )
+        return done.stdout
+
+    @property
+    def folder(self) -> Path:
+        (folder,) = (self.home / "sessions").iterdir()
+        return folder
+
+    def projection(self) -> Projection:
+        tail = Tail(self.folder / JOURNAL_NAME)
+        projection = Projection()
+        projection.fold(tail.read(0, 1_000_000))
+        tail.close()
+        return projection
+
+    def host_pid(self) -> int:
+        tail = Tail(self.folder / JOURNAL_NAME)
+        pid = int(tail.store.meta("pid"))
+        tail.close()
+        return pid
+
+
+@pytest.fixture
+def sessions(state_home: Path) -> Iterator[Sessions]:
+    made = Sessions(state_home)
+    yield made
+    for folder in (state_home / "sessions").iterdir():
+        subprocess.run(
+            [*DASHBOARD, "stop", folder.name],
+            env=environment(state_home),
+            capture_output=True,
+            timeout=60,
+            check=False,
+        )
+
+
+def named(projection: Projection, name: str) -> RunView:
+    return next(run for run in projection.runs.values() if run.name == name)
+
+
+def test_an_operator_redirects_one_researcher_detaches_and_comes_back_to_the_report(sessions: Sessions) -> None:
+    with sessions.console("demo", "--speed", "8") as terminal:
+        terminal.until("subagent-researcher#2")
+        terminal.send("@")
+        terminal.until("write to")
+        terminal.send("res")
+        terminal.until(lambda text: text.count("subagent-researcher#") >= 2)
+        terminal.send("\x1b[B")
+        terminal.send("\r")
+        terminal.until("write to subagent-researcher#2 · steer: read this before your next model request")
+        terminal.send("check worker.log instead")
+        terminal.until("check worker.log instead")
+        terminal.send("\r")
+        terminal.until("◌ pending")
+        screen = terminal.until("✓ read in round")
+        assert "subagent-researcher#2, after" in screen
+        terminal.until("▌ operator ana · read in round")
+        terminal.until("The operator asks for worker.log")
+        terminal.send("q")
+        assert terminal.ended() == 0
+        assert "detached" in terminal.text
+        assert foreign(bytes(terminal.raw)) == []
+    with sessions.console("attach") as terminal:
+        terminal.until("subagent-writer#1")  # it went on meanwhile
+        screen = terminal.until("○ main idle", patience=90)
+        assert "4 done" in screen
+        terminal.send("q")
+        assert terminal.ended() == 0
+        assert "incident-report.md" in terminal.text
+
+    projection = sessions.projection()
+    (message,) = projection.messages.values()
+    two = named(projection, "subagent-researcher#2")
+    assert (message.to, message.state, message.sender.name) == (two.name, "delivered", "ana")
+    at = next(index for index, entry in enumerate(two.entries) if isinstance(entry, MessageEntry))
+    after = [entry for entry in two.entries[at:] if isinstance(entry, ToolEntry)]
+    assert json.loads(after[0].arguments)["path"] == "worker.log"
+    assert after[0].round == message.round
+    for run in projection.runs.values():
+        assert sum(isinstance(entry, MessageEntry) for entry in run.entries) == (1 if run is two else 0)
+    report = (sessions.folder / "reports" / "incident-report.md").read_text(encoding="utf-8")
+    assert "deploy.log:5" in report
+    assert "worker.log:2011" in report
+    assert "Operator leads" in report
+
+
+def test_an_idle_main_answers_a_follow_up_and_stop_all_ends_the_session(
+    sessions: Sessions, tmp_path: Path
+) -> None:
+    logs = small_logs(tmp_path)
+    with sessions.console("demo", str(logs), "--speed", "50") as terminal:
+        terminal.until("○ main idle", patience=60)
+        terminal.send("g")
+        terminal.send("h" * 6)
+        terminal.send("m\tlook for refused\r")
+        terminal.until("✓ read in round")
+        terminal.until("○ main idle")
+        terminal.send("Q")
+        terminal.until("and end the session?")
+        terminal.rest(0.6)  # it is deaf for its first moments
+        terminal.send("\t\r")
+        terminal.until("host closed")
+        terminal.send("q")
+        assert terminal.ended() == 0
+    projection = sessions.projection()
+    root = named(projection, "main")
+    searched = [entry for entry in root.entries if isinstance(entry, ToolEntry) and "refused" in entry.arguments]
+    assert searched
+    assert root.turn == 2
+    assert projection.closed == "stopped by an operator"
+
+
+def test_kill_9_of_the_console_in_mid_stream_loses_nothing(sessions: Sessions) -> None:
+    with sessions.console("demo", "--speed", "2") as terminal:
+        terminal.until("subagent-researcher#2")
+        terminal.send("@res2\rkeep an eye on db.log\r")
+        terminal.until("◌ pending")
+        terminal.process.kill()
+        terminal.process.wait()
+    seq = sessions.projection().seq
+    with sessions.console("attach") as terminal:
+        terminal.until("✓ read in round")
+        terminal.until("▌ operator ana")
+        terminal.until("keep an eye on db.log")
+        terminal.send("q")
+        assert terminal.ended() == 0
+    projection = sessions.projection()
+    assert projection.seq > seq
+    (message,) = projection.messages.values()
+    assert message.state == "delivered"
+
+
+def test_kill_9_of_the_host_leaves_lost_runs_and_returned_mail(sessions: Sessions) -> None:
+    with sessions.console("demo", "--speed", "0.2") as terminal:  # slow: the message is still unread
+        terminal.until("● main working")
+        terminal.send("mare you there?\r")
+        terminal.until("◌ pending")
+        os.kill(sessions.host_pid(), signal.SIGKILL)
+        screen = terminal.until("host lost", patience=5)
+        assert "? main lost" in screen
+        terminal.until("↩ returned · main: the host process died")
+        assert "are you there?" in terminal.text
+        terminal.send("q")
+        assert terminal.ended() == 0
+    assert "lost" in sessions.run("sessions")
+
+
+def test_hostile_text_reaches_the_terminal_as_marks_and_never_as_a_sequence(
+    sessions: Sessions, tmp_path: Path
+) -> None:
+    logs = tmp_path / f"logs {HOSTILE}".replace("/", "_")
+    logs.mkdir()
+    (logs / f"{HOSTILE}.log".replace("/", "_")).write_text(f"2026-01-01T10:00:00Z ERROR {HOSTILE} failed\n" * 40)
+    (logs / "app.log").write_text(f"2026-01-01T10:00:01Z ERROR the queue refused {HOSTILE}\n" * 40)
+    with sessions.console("demo", str(logs), "--speed", "6") as terminal:
+        terminal.until("researcher#1")
+        terminal.send("@res\r")
+        terminal.until("write to subagent-researcher")
+        terminal.send(b"\x1b[200~" + f"look for {HOSTILE}\nand more".encode() + b"\x1b[201~")
+        terminal.until("control characters made visible")
+        assert "<1B>]52;c;aGk=<07><9B>2J<202E>" in terminal.text
+        terminal.send("\r")
+        terminal.until("✓ read in round")
+        terminal.until("○ main idle", patience=60)
+        terminal.send("z")
+        for _ in range(5):
+            terminal.send("l")
+            terminal.rest(0.2)
+        assert "refused" in terminal.text or MARKED[:10] in terminal.text
+        terminal.send("q")
+        assert terminal.ended() == 0
+        assert foreign(bytes(terminal.raw)) == []
+    listed = sessions.run("sessions")
+    assert "\x1b" not in listed
+    assert "<1B>" in listed
+    (message,) = sessions.projection().messages.values()
+    assert message.body.endswith("\nand more")  # one message, with its line break
+
+
+def test_a_raw_paste_of_several_lines_stays_a_draft(sessions: Sessions, tmp_path: Path) -> None:
+    with sessions.console("demo", str(small_logs(tmp_path)), "--speed", "0.2") as terminal:
+        terminal.until("● main working")
+        terminal.send("mfirst line\rsecond line\rthird line")
+        terminal.until("pasted 3 lines, Enter sends")
+        terminal.send("\r")
+        terminal.until("◌ pending")
+        terminal.send("q")
+        terminal.ended()
+    (message,) = sessions.projection().messages.values()
+    assert message.body == "first line\nsecond line\nthird line"
+
+
+def test_a_console_follows_the_size_of_its_terminal(sessions: Sessions, tmp_path: Path) -> None:
+    with sessions.console("demo", str(small_logs(tmp_path)), "--speed", "1") as terminal:
+        terminal.until("● main working")
+        terminal.resize(38, 10)
+        terminal.until("too small")
+        terminal.resize(80, 24)
+        terminal.until("m message")
+        terminal.resize(200, 60)
+        terminal.until("delegation")
+        terminal.send("q")
+        assert terminal.ended() == 0
+
+
+def small_logs(folder: Path) -> Path:
+    logs = folder / "logs"
+    logs.mkdir()
+    (logs / "app.log").write_text("2026-01-01T10:00:00Z ERROR connection refused by db-1\n" * 30)
+    (logs / "db.log").write_text("2026-01-01T09:59:30Z FATAL too many connections\n" * 12)
+    return logs
