@@ -19,6 +19,7 @@ from types import TracebackType
 import pyte
 
 PATIENCE = 30.0
+_NOT_KEPT = ("COLUMNS", "LINES", "NO_COLOR", "TEXTUAL_DRIVER")  # they would overrule the terminal
 
 
 class Terminal:
@@ -133,5 +134,5 @@ class Terminal:
 
 def environment(home: Path, **more: str) -> dict[str, str]:
     """Give an environment whose sessions lie in a folder of the test's own."""
-    kept = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "TEXTUAL_DRIVER")}
+    kept = {name: value for name, value in os.environ.items() if name not in _NOT_KEPT}
     return {**kept, "DASHBOARD_HOME": str(home), "DASHBOARD_OPERATOR": "ana", **more}
