@@ -84,6 +84,11 @@ class Projection:
                 self._take(record, changes)
         return changes
 
+    @property
+    def at_work(self) -> bool:
+        """Whether any run is live and not idle."""
+        return any(run.live and not run.idle for run in self.runs.values())
+
     def counts(self) -> Counts:
         """Count the runs by what they are doing, and the mail that waits."""
         states = [run.state for run in self.runs.values()]

@@ -75,7 +75,7 @@ class TestTheWall:
             s.emit(call)
             await s.show()
             s.clock.tick(2.1)
-            s.console.take_slow_frame()
+            await s.console.take_slow_frame()
             await s.pilot.pause()
             assert "◆ main in tool" in s.text()
             assert "▸ grep path=api.log · running" in s.text()

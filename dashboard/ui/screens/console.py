@@ -92,7 +92,7 @@ class Console(Screen[None]):
         """Start to follow the session."""
         self.receipts.display = False
         self._watch()
-        self.set_interval(FRAME_SECONDS, self.take_frame, name="frame")
+        self._fast = self.set_interval(FRAME_SECONDS, self.take_frame, name="frame")
         self.set_interval(SLOW_SECONDS, self.take_slow_frame, name="slow frame")
         self.set_interval(PROBE_SECONDS, self.probe, name="probe")
         self.probe()
@@ -122,8 +122,13 @@ class Console(Screen[None]):
             self._slow_due = True
             self._tell(changes)
 
-    def take_slow_frame(self) -> None:
-        """Bring what need not follow each frame up to date."""
+    async def take_slow_frame(self) -> None:
+        """Bring what need not follow each frame up to date; while nothing runs, this looks for news as well."""
+        await self.take_frame()
+        if self._feed.projection.at_work:
+            self._fast.resume()
+        else:
+            self._fast.pause()
         now = self._session.now()
         self.wall.tick(now)
         self.receipts.show(self._outbox.receipts(now))
@@ -379,4 +384,4 @@ async def settle(console: Console, upto: int) -> None:
     await console.take_frame()  # at least one: a frame of the timer's may be under way still
     while console._feed.projection.seq < upto:  # noqa: SLF001 - this is the console's own module
         await console.take_frame()
-    console.take_slow_frame()
+    await console.take_slow_frame()
