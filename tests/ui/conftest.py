@@ -120,6 +120,10 @@ class Stage:
     def text(self) -> str:
         return "\n".join(self.screen())
 
+    def toasts(self) -> str:
+        """What toasts say, as they were given."""
+        return "\n".join(notification.message for notification in self.app._notifications)
+
     def panel(self, run_id: str) -> Panel:
         return self.console.wall._panels[run_id]
 
