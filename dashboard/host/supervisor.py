@@ -12,7 +12,6 @@ from dashboard.core.events import (
     ControlAction,
     ControlApplied,
     KnownEvent,
-    RunFinished,
     RunStarted,
     TurnFinished,
     TurnStarted,
@@ -25,24 +24,24 @@ LOOK_SECONDS = 0.1
 
 @dataclass(slots=True)
 class Activity:
-    """Which runs are at work, as their own events tell it."""
+    """Whether anything runs: a root's turn is open, and its sub-agents live within it.
 
-    working: set[str] = field(default_factory=set)
+    The end of a run is not looked at: an inbox of the session records it in one step with its last look for mail,
+    and not through the host's emit.
+    """
+
+    at_work: bool = False
     _roots: set[str] = field(default_factory=set)
 
     def take(self, event: KnownEvent) -> None:
-        """Note what an event says of a run."""
+        """Note what an event says of a root."""
         match event:
-            case RunStarted():
-                self.working.add(event.run_id)
-                if event.parent_run_id is None:
-                    self._roots.add(event.run_id)
+            case RunStarted(parent_run_id=None):
+                self._roots.add(event.run_id)
             case TurnStarted() if event.run_id in self._roots:
-                self.working.add(event.run_id)
+                self.at_work = True
             case TurnFinished() if event.run_id in self._roots:
-                self.working.discard(event.run_id)  # idle: it waits for mail, and nothing runs
-            case RunFinished():
-                self.working.discard(event.run_id)
+                self.at_work = False  # idle: it waits for mail
             case _:
                 pass
 
@@ -114,7 +113,7 @@ class Supervisor:
                 if control.action is ControlAction.STOP_SESSION:
                     self._applied.append(ControlApplied(control_id=control.id, action=control.action))
                     self.stop("stopped by an operator")
-            if self._activity.working:
+            if self._activity.at_work:
                 self._quiet_since = self._clock()
             alone_since = max(self._quiet_since, self._session.console_seen_at())
             if self._clock() - alone_since >= self._linger:

@@ -18,9 +18,13 @@ from dashboard.core.events import (
 )
 from dashboard.core.inbox import QueueInbox
 from dashboard.core.outcomes import Outcome
-from dashboard.core.sessions import Control
+from dashboard.core.sessions import Control, HostState
+from dashboard.host.demo.roster import demo_roster
 from dashboard.host.supervisor import Supervisor
 from dashboard.host.virtual_time import VirtualTime
+from dashboard.journal.catalog import summarize
+from dashboard.journal.home import make_session_folder
+from dashboard.journal.session import JournalHostSession
 from dashboard.models.scripted import Pace, ScriptedModel, replies
 
 LINGER = 600.0
@@ -140,3 +144,21 @@ def test_the_heart_beats_every_second_while_the_model_is_slow(time: VirtualTime)
 
     run(time, supervisor, SLOW, signal())
     assert len(session.beats) == 31
+
+
+def test_a_whole_roster_over_a_real_journal_ends_after_its_linger(time: VirtualTime) -> None:
+    folder = make_session_folder("20260101-000000-aaaa")
+    session = JournalHostSession(folder, time.clock, inline=True)
+    roster = demo_roster(None, folder, speed=1.0)
+    runtime = Runtime(clock=time.clock, run_blocking=time.run_blocking)
+    supervisor = Supervisor(session, time.clock, LINGER, runtime)
+
+    async def host() -> str:
+        reason = await supervisor.run(roster.make_root(session.inbox), roster.task)
+        await session.close(reason)
+        return reason
+
+    assert time.run(host()) == "nothing ran, and no console was there"
+    assert LINGER + 100 < time.passed < LINGER + 300  # the story takes some minutes
+    summary = summarize(folder)
+    assert (summary.state, summary.runs, summary.live) == (HostState.CLOSED, 5, 0)
