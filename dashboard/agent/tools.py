@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, overload
@@ -14,11 +13,11 @@ from dashboard.agent.runtime import Runtime
 from dashboard.agent.signatures import read_signature
 from dashboard.core.errors import ToolError
 from dashboard.core.history import ToolCall, ToolResult
+from dashboard.core.text import storable
 from dashboard.models.base import ToolSchema
 
 MAX_RESULT_CHARACTERS = 32 * 1024
 _NOTE_ROOM = 64  # what the line about the left-out part may take
-_SURROGATES = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +139,7 @@ async def call_tool(tools: Mapping[str, Tool], call: ToolCall, context: ToolCont
         text = await _run(asked, _decode(asked, call.arguments), context)
     except ToolError as error:
         return ToolResult(call.id, call.name, cap(str(error), limit), is_error=True)
-    except Exception as error:  # the model, not the program, has to deal with it
+    except (Exception, SystemExit) as error:  # the model, not the program, has to deal with it
         return ToolResult(call.id, call.name, cap(f"{type(error).__name__}: {error}", limit), is_error=True)
     return ToolResult(call.id, call.name, cap(text, limit))
 
@@ -154,7 +153,7 @@ def cap(text: str, limit: int = MAX_RESULT_CHARACTERS) -> str:
         text: what a tool returned.
         limit: how many characters to give at most, from 64.
     """
-    text = _SURROGATES.sub("\ufffd", text)
+    text = storable(text)
     if len(text) <= limit:
         return text
     keep = max(limit - _NOTE_ROOM, 0)

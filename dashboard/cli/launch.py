@@ -38,7 +38,7 @@ def start_host(arguments: Sequence[str]) -> Path:
     log_file.touch(mode=0o600)
     with log_file.open("ab") as log:
         process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
-            [sys.executable, "-m", "dashboard", "host", session_id, *arguments],
+            [sys.executable, "-P", "-m", "dashboard", "host", session_id, *arguments],
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,

@@ -216,6 +216,14 @@ class ControlApplied(Event, frozen=True, tag="ControlApplied"):
     run_id: str | None = None
 
 
+class ControlRefused(Event, frozen=True, tag="ControlRefused"):
+    """The host did not do it."""
+
+    control_id: str
+    reason: str
+    run_id: str | None = None
+
+
 class NoticeLevel(StrEnum):
     """How much a notice matters."""
 
@@ -244,7 +252,7 @@ KnownEvent = (
     HostStarted | SessionClosed | RunStarted | RunFinished | TurnStarted | TurnFinished | RoundStarted
     | RoundFinished | TextDelta | ReasoningDelta | ToolCalled | ToolReturned | HistoryAppended | LoopContinued
     | MessageQueued | MessageBound | MessageDelivered | MessageReturned | MessageExpired
-    | ControlRequested | ControlApplied | NoticeRaised
+    | ControlRequested | ControlApplied | ControlRefused | NoticeRaised
 )  # fmt: skip
 Delta = TextDelta | ReasoningDelta
 _encoder = msgspec.json.Encoder()
@@ -268,7 +276,7 @@ def decode(payload: bytes) -> KnownEvent | Unknown:
     """Read stored bytes; what does not fit a known type comes back as ``Unknown``, never as an error."""
     try:
         return _decoder.decode(payload)
-    except msgspec.DecodeError:  # a ValidationError is one
+    except (msgspec.DecodeError, RecursionError):  # a ValidationError is one of the first
         return _unknown(payload)
 
 
@@ -282,7 +290,7 @@ def _unknown(payload: bytes) -> Unknown:
     text = payload.decode("utf-8", "replace")
     try:
         fields: Any = msgspec.json.decode(payload)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         fields = None
     if not isinstance(fields, dict):
         return Unknown("unreadable", text)

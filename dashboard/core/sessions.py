@@ -43,7 +43,7 @@ class Control(msgspec.Struct, frozen=True):
     """One thing that an operator asked of the host."""
 
     id: str
-    action: ControlAction
+    action: str  # a ``ControlAction``, or one of a newer console's that this host does not know
     run_id: str | None = None
 
 

@@ -13,7 +13,6 @@ from dashboard import __version__
 from dashboard.agent import Runtime
 from dashboard.host.roster import Roster
 from dashboard.host.supervisor import Supervisor
-from dashboard.journal.clock import wall_clock
 from dashboard.journal.session import JournalHostSession
 
 LINGER_SECONDS = 600.0
@@ -38,14 +37,17 @@ def host_main(folder: Path, make_roster: Callable[[Path], Roster], linger: float
 
 
 async def _host(folder: Path, make_roster: Callable[[Path], Roster], linger: float) -> None:
+    roster = make_roster(folder)  # before the journal: what cannot be built leaves no half-made session
     session = JournalHostSession(folder)
-    roster = make_roster(folder)
-    supervisor = Supervisor(session, wall_clock, linger, Runtime())
-    loop = asyncio.get_running_loop()
-    loop.add_signal_handler(signal.SIGTERM, supervisor.stop, "the host was asked to end (SIGTERM)")
-    loop.add_signal_handler(signal.SIGINT, supervisor.stop, "the host was interrupted (SIGINT)")
-    signal.signal(signal.SIGHUP, signal.SIG_IGN)  # a lost ssh must not end the agents
-    root = roster.make_root(session.inbox)
-    await session.start(__version__, roster.title, roster.labels)
-    reason = await supervisor.run(root, roster.task)
-    await session.close(reason)
+    reason = "the host failed; its log says why"
+    try:
+        supervisor = Supervisor(session, linger, Runtime())
+        loop = asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGTERM, supervisor.stop, "the host was asked to end (SIGTERM)")
+        loop.add_signal_handler(signal.SIGINT, supervisor.stop, "the host was interrupted (SIGINT)")
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)  # a lost ssh must not end the agents
+        root = roster.make_root(session.inbox)
+        await session.start(__version__, roster.title, roster.labels)
+        reason = await supervisor.run(root, roster.task)
+    finally:
+        await session.close(reason)

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from dashboard.agent import Agent, Runtime, run_agent
 from dashboard.core.events import (
     ControlAction,
     ControlApplied,
+    ControlRefused,
     KnownEvent,
     RunStarted,
     TurnFinished,
     TurnStarted,
 )
-from dashboard.core.sessions import HostSession
+from dashboard.core.sessions import Control, HostSession
 
 HEARTBEAT_SECONDS = 1.0
 LOOK_SECONDS = 0.1
@@ -51,17 +51,16 @@ class Supervisor:
 
     Args:
         session: the host's face of the session.
-        clock: microseconds since the epoch, UTC.
         linger: seconds without work and without a console, after which the session closes.
         runtime: what the roster shares; its ``emit`` is replaced by one that this watches.
     """
 
-    def __init__(self, session: HostSession, clock: Callable[[], int], linger: float, runtime: Runtime) -> None:
+    def __init__(self, session: HostSession, linger: float, runtime: Runtime) -> None:
         self._session = session
-        self._clock = clock
-        self._linger = int(linger * 1_000_000)
+        self._linger = linger
         self._activity = Activity()
-        self._quiet_since = clock()
+        self._quiet_since = 0.0
+        self._seen_at = 0
         self._stop = asyncio.Event()
         self._reason = ""
         self._applied: list[KnownEvent] = []
@@ -107,14 +106,27 @@ class Supervisor:
             await asyncio.sleep(HEARTBEAT_SECONDS)
 
     async def _watch(self) -> None:
+        loop = asyncio.get_running_loop()
+        self._quiet_since = loop.time()
         while not self._reason:
             await asyncio.sleep(LOOK_SECONDS)
             for control in await self._session.controls():
-                if control.action is ControlAction.STOP_SESSION:
-                    self._applied.append(ControlApplied(control_id=control.id, action=control.action))
-                    self.stop("stopped by an operator")
-            if self._activity.at_work:
-                self._quiet_since = self._clock()
-            alone_since = max(self._quiet_since, self._session.console_seen_at())
-            if self._clock() - alone_since >= self._linger:
-                self.stop("nothing ran, and no console was there")
+                self._apply(control)
+            self._look_around(loop.time())
+
+    def _apply(self, control: Control) -> None:
+        if control.action == ControlAction.STOP_SESSION:
+            self._applied.append(ControlApplied(control_id=control.id, action=ControlAction.STOP_SESSION))
+            self.stop("stopped by an operator")
+        else:  # of a newer console: say so, and go on
+            why = f"this host does not know how to {control.action}"
+            self._emit(ControlRefused(control_id=control.id, reason=why, run_id=control.run_id))
+
+    def _look_around(self, now: float) -> None:
+        """End a session that nothing runs in and nobody looks at, by a clock that no one can set."""
+        seen_at = self._session.console_seen_at()
+        if self._activity.at_work or seen_at != self._seen_at:
+            self._seen_at = seen_at
+            self._quiet_since = now
+        elif now - self._quiet_since >= self._linger:
+            self.stop("nothing ran, and no console was there")

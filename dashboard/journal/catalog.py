@@ -51,31 +51,10 @@ def summarize(folder: Path, now: int | None = None) -> SessionSummary:
         folder: the session's folder.
         now: microseconds since the epoch, UTC; the wall clock's by default.
     """
-    dead = host_is_dead(folder)
-    if dead is not None:
-        dead.release()
     try:
-        tail = Tail(folder / JOURNAL_NAME)
-    except JournalError as error:
-        return SessionSummary(folder.name, HostState.LOST, problem=str(error))
-    store = tail.store
-    closed = store.meta("closed_at") is not None
-    if dead is None:
-        state = living_state(int(store.meta("heartbeat") or 0), wall_clock() if now is None else now)
-    else:
-        state = HostState.CLOSED if closed else HostState.LOST
-    summary = SessionSummary(
-        session_id=folder.name,
-        state=state,
-        title=str(store.meta("title") or ""),
-        started_at=int(store.meta("started_at") or 0),
-        runs=store.value("SELECT count(*) FROM run"),
-        live=store.value("SELECT count(*) FROM run WHERE live"),
-        pending=store.value("SELECT count(*) FROM message WHERE state IN ('queued', 'unbound')"),
-        size=sum(part.stat().st_size for part in folder.glob(f"{JOURNAL_NAME}*")),
-    )
-    tail.close()
-    return summary
+        return _summarize(folder, wall_clock() if now is None else now)
+    except (JournalError, apsw.Error, OSError) as error:
+        return SessionSummary(folder.name, HostState.LOST, problem=str(error))  # one bad session hides no other
 
 
 def host_started(folder: Path) -> bool:
@@ -88,6 +67,31 @@ def host_started(folder: Path) -> bool:
         return tail.store.meta("pid") is not None
     except apsw.SQLError:
         return False  # its tables are not there yet
+    finally:
+        tail.close()
+
+
+def _summarize(folder: Path, now: int) -> SessionSummary:
+    dead = host_is_dead(folder)
+    if dead is not None:
+        dead.release()
+    tail = Tail(folder / JOURNAL_NAME)
+    try:
+        store = tail.store
+        if dead is None:
+            state = living_state(int(store.meta("heartbeat") or 0), now)
+        else:
+            state = HostState.CLOSED if store.meta("over") == "closed" else HostState.LOST
+        return SessionSummary(
+            session_id=folder.name,
+            state=state,
+            title=str(store.meta("title") or ""),
+            started_at=int(store.meta("started_at") or 0),
+            runs=store.value("SELECT count(*) FROM run"),
+            live=store.value("SELECT count(*) FROM run WHERE live"),
+            pending=store.value("SELECT count(*) FROM message WHERE state IN ('queued', 'unbound')"),
+            size=sum(part.stat().st_size for part in folder.glob(f"{JOURNAL_NAME}*")),
+        )
     finally:
         tail.close()
 

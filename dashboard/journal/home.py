@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 import sys
 from datetime import UTC, datetime
@@ -16,6 +17,7 @@ HOME_VARIABLE = "DASHBOARD_HOME"
 JOURNAL_NAME = "journal.db"
 LOCK_NAME = "host.lock"
 LOG_NAME = "host.log"
+_SESSION_ID = re.compile(r"[0-9]{8}-[0-9]{6}-[a-z0-9]{4}")
 _NETWORK = ("nfs", "cifs", "smb", "9p", "afs", "ceph", "glusterfs", "lustre", "fuse.sshfs", "fuse.rclone", "drvfs")
 
 
@@ -48,6 +50,8 @@ def make_session_folder(session_id: str) -> Path:
     Raises:
         SessionUnsafeError: the state folder is another user's, on a network file system, or cannot be made.
     """
+    if not _SESSION_ID.fullmatch(session_id):
+        raise SessionNotFoundError(f"{session_id!r} cannot be the id of a session")
     folder = sessions_folder() / session_id
     try:
         for parent in (home(), sessions_folder(), folder):
@@ -69,11 +73,14 @@ def find_session(session_id: str) -> Path:
 
     Raises:
         SessionNotFoundError: no session, or more than one, fits.
+        SessionUnsafeError: its folder belongs to someone else, others may write to it, or it is on a network.
     """
     folders = session_folders()
     exact = [folder for folder in folders if folder.name == session_id]
     fits = exact or [folder for folder in folders if session_id and folder.name.startswith(session_id)]
     if len(fits) == 1:
+        check_private(fits[0])
+        check_local(fits[0])
         return fits[0]
     if fits:
         names = ", ".join(folder.name for folder in fits[:4])

@@ -73,6 +73,9 @@ def accept(store: Store, address: str, message: Message, at: int) -> Receipt:
     if known:
         return _repeat(store, known[0], address, message)
     size = _check_body(message.body)
+    over = store.meta("over")
+    if over is not None:
+        raise SendRefusedError(Refusal.RUN_ENDED, f"the session is over ({over}), and nothing in it reads mail")
     found = resolve(address, runs(store), _labels(store))
     if isinstance(found, Refused):
         fix = "Pick one of them" if found.candidates else ""
@@ -149,7 +152,10 @@ def reap(store: Store, at: int) -> int:
     Returns:
         How many runs were lost.
     """
+    if store.meta("over") is not None:
+        return 0  # someone was faster
     lost = [run for run in runs(store) if run.live]
+    store.set_meta("over", "its host was lost")
     store.return_unbound(ReturnReason.HOST_LOST, at)
     for run in lost:
         store.append(RunFinished(run_id=run.run_id, outcome=Outcome.LOST, error="the host process died"), at)

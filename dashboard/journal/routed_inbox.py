@@ -92,10 +92,16 @@ class RoutedMail:
 
     async def wait(self) -> None:
         """Return once a waking message is there."""
-        while not await asyncio.wrap_future(
-            self._job(lambda store: mailroom.wakes(store, self._run_id, self._clock())).future
-        ):
+        while True:
+            try:
+                if await asyncio.wrap_future(self._job(self._woken).future):
+                    return
+            except JournalError as error:
+                _log.warning("mail of %s cannot be looked at yet: %s", self._run_id, error)
             await self._changed()
+
+    def _woken(self, store: Store) -> bool:
+        return mailroom.wakes(store, self._run_id, self._clock())
 
     def _job(self, work: Callable[[Store], T]) -> Job[T]:
         return self._writer.submit(Job(work))

@@ -38,7 +38,8 @@ CREATE TABLE delivery (
   history_index INTEGER NOT NULL, seq INTEGER NOT NULL, UNIQUE (run_id, history_index)
 ) WITHOUT ROWID;
 CREATE TABLE control (
-  id TEXT PRIMARY KEY, action TEXT NOT NULL, run_id TEXT, requested_by TEXT NOT NULL, state TEXT NOT NULL
+  id TEXT PRIMARY KEY, place INTEGER NOT NULL, action TEXT NOT NULL, run_id TEXT, requested_by TEXT NOT NULL,
+  state TEXT NOT NULL
 ) WITHOUT ROWID;
 CREATE TABLE console (id TEXT PRIMARY KEY, operator TEXT NOT NULL, seen_at INTEGER NOT NULL) WITHOUT ROWID;
 """

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable
+from concurrent.futures import Future
 from pathlib import Path
 
 from filelock import FileLock
@@ -20,12 +21,13 @@ from dashboard.core.events import (
 from dashboard.core.ids import ENTROPY_BYTES, sortable_id
 from dashboard.core.messages import Message, Preset, Receipt, Sender, SenderKind
 from dashboard.core.sessions import Control, HostState, HostStatus
+from dashboard.core.text import storable
 from dashboard.journal import lock, mailroom, schema
 from dashboard.journal.clock import wall_clock
 from dashboard.journal.home import JOURNAL_NAME
 from dashboard.journal.routed_inbox import RoutedInbox
 from dashboard.journal.store import Store
-from dashboard.journal.tail import Tail
+from dashboard.journal.tail import Tail, reading
 from dashboard.journal.writer import InlineWriter, Job, ThreadWriter, Writer
 
 PRESENCE_PERIOD = 5_000_000  # how often a console says that it is there
@@ -48,7 +50,7 @@ class JournalOperatorSession:
 
     def __init__(self, folder: Path, operator: str, clock: Clock = wall_clock, *, inline: bool = False) -> None:
         self._folder = folder
-        self._operator = operator
+        self._operator = storable(operator)
         self._clock = clock
         self._tail = Tail(folder / JOURNAL_NAME)
         self._writer = _writer(folder / JOURNAL_NAME, clock, inline=inline)
@@ -56,6 +58,7 @@ class JournalOperatorSession:
         self._behind = False
         self._seen_at = 0
         self._over: HostState | None = None
+        self._reaping: Future[int] | None = None
 
     @property
     def session_id(self) -> str:
@@ -73,9 +76,10 @@ class JournalOperatorSession:
 
     def read(self, after: int, limit: int) -> list[Record]:
         """Give the events that follow a seq, at most so many."""
-        if not self._tail.changed() and not self._behind:
-            return []
-        records = self._tail.read(after, limit)
+        with reading(self._folder):
+            if not self._tail.changed() and not self._behind:
+                return []
+            records = self._tail.read(after, limit)
         self._behind = len(records) == limit
         return records
 
@@ -84,7 +88,7 @@ class JournalOperatorSession:
         at = self._clock()
         sender = Sender(SenderKind.OPERATOR, self._operator)
         return Message(
-            sortable_id("msg", at, os.urandom(ENTROPY_BYTES)), body, preset.lane, preset.wake, sender, at
+            sortable_id("msg", at, os.urandom(ENTROPY_BYTES)), storable(body), preset.lane, preset.wake, sender, at
         )
 
     async def send(self, address: str, message: Message) -> Receipt:
@@ -103,7 +107,7 @@ class JournalOperatorSession:
     def say_present(self) -> None:
         """Tell the host that a console is there, at most every few seconds."""
         at = self._clock()
-        if at - self._seen_at < PRESENCE_PERIOD:
+        if abs(at - self._seen_at) < PRESENCE_PERIOD:
             return
         self._seen_at = at
         row = (self._console_id, self._operator, at)
@@ -116,21 +120,27 @@ class JournalOperatorSession:
         )
 
     def probe(self) -> HostStatus:
-        """Look at the host; whoever finds it dead ends its runs as lost and returns their mail."""
+        """Look at the host; whoever finds it dead ends its runs as lost and returns their mail. Never waits.
+
+        Raises:
+            JournalError: the journal could not be read just now.
+        """
         store = self._tail.store
-        pid, beat = int(store.meta("pid") or 0), int(store.meta("heartbeat") or 0)
-        if self._over is not None:
-            return HostStatus(self._over, pid, beat)
+        with reading(self._folder):
+            pid, beat = int(store.meta("pid") or 0), int(store.meta("heartbeat") or 0)
+            over = self._over or _how_it_ended(store)
+        if over is not None:
+            self._over = over
+            return HostStatus(over, pid, beat)
         self.say_present()
+        state = lock.living_state(beat, self._clock())
         dead = lock.host_is_dead(self._folder)
         if dead is None:
-            return HostStatus(lock.living_state(beat, self._clock()), pid, beat)
-        with dead:
-            closed = store.meta("closed_at") is not None
-            if not closed:
-                self._writer.submit(Job(lambda store: mailroom.reap(store, self._clock()))).future.result()
-        self._over = HostState.CLOSED if closed else HostState.LOST
-        return HostStatus(self._over, pid, beat)
+            return HostStatus(state, pid, beat)
+        with dead:  # held while the reaping is submitted; reaping twice changes nothing
+            if self._reaping is None or self._reaping.done():
+                self._reaping = self._writer.submit(Job(lambda store: mailroom.reap(store, self._clock()))).future
+        return HostStatus(state, pid, beat)  # the next probe finds it lost
 
     def close(self) -> None:
         """Let go of the session. The agents go on."""
@@ -178,10 +188,10 @@ class JournalHostSession:
 
     async def controls(self) -> list[Control]:
         """Give what operators asked for and nobody has applied yet, in order."""
-        rows = self._tail.store.connection.execute(
-            "SELECT id, action, run_id FROM control WHERE state = 'requested' ORDER BY id"
+        rows = self._tail.store.rows(
+            "SELECT id, action, run_id FROM control WHERE state = 'requested' ORDER BY place"
         )
-        return [Control(control_id, ControlAction(action), run_id) for control_id, action, run_id in rows]
+        return [Control(control_id, action, run_id) for control_id, action, run_id in rows]
 
     def console_seen_at(self) -> int:
         """Give when a console was last there, in microseconds since the epoch, UTC; 0 if never."""
@@ -205,6 +215,11 @@ class JournalHostSession:
 
     def _submit(self, work: Callable[[Store], object]) -> Job[object]:
         return self._writer.submit(Job(work))
+
+
+def _how_it_ended(store: Store) -> HostState | None:
+    over = store.meta("over")
+    return None if over is None else HostState.CLOSED if over == "closed" else HostState.LOST
 
 
 def _writer(path: Path, clock: Clock, *, inline: bool, on_death: Callable[[], object] = bool) -> Writer:

@@ -11,6 +11,7 @@ import msgspec
 from dashboard.core.events import (
     EVENT_VERSION,
     ControlApplied,
+    ControlRefused,
     ControlRequested,
     Delta,
     HostStarted,
@@ -61,21 +62,30 @@ class Store:
         try:
             self._seq = self._last_seq()
             yield
+            self.connection.execute("COMMIT")
         except BaseException:
-            self.connection.execute("ROLLBACK")
+            if self.connection.in_transaction:  # a full disk makes SQLite roll back by itself
+                self.connection.execute("ROLLBACK")
             raise
-        self.connection.execute("COMMIT")
 
     @contextmanager
     def savepoint(self) -> Iterator[None]:
         """Undo what fails inside, and only that."""
         seq = self._seq
+        self.connection.execute("SAVEPOINT part")
         try:
-            with self.connection:  # apsw nests these as savepoints
-                yield
+            yield
         except BaseException:
             self._seq = seq
+            if self.connection.in_transaction:
+                self.connection.execute("ROLLBACK TO part; RELEASE part")
             raise
+        self.connection.execute("RELEASE part")
+
+    @property
+    def in_transaction(self) -> bool:
+        """Whether a transaction is open still: a full disk ends it from within."""
+        return self.connection.in_transaction
 
     def append(self, event: KnownEvent | Unknown, at: int) -> int:
         """Append an event and bring the tables in line with it.
@@ -141,15 +151,18 @@ class Store:
             case RunFinished():
                 self._end_run(event, at)
             case SessionClosed():
-                self.set_meta("closed_at", at)
+                self.set_meta("over", "closed")
                 self.return_unbound(ReturnReason.RUN_ENDED, at)
             case ControlRequested():
                 self.connection.execute(
-                    "INSERT INTO control (id, action, run_id, requested_by, state) VALUES (?, ?, ?, ?, ?)",
-                    (event.control_id, event.action, event.run_id, event.by, "requested"),
+                    "INSERT INTO control (id, place, action, run_id, requested_by, state)"
+                    " VALUES (?, ?, ?, ?, ?, ?)",
+                    (event.control_id, self._seq, event.action, event.run_id, event.by, "requested"),
                 )
             case ControlApplied():
                 self.connection.execute("UPDATE control SET state = 'applied' WHERE id = ?", (event.control_id,))
+            case ControlRefused():
+                self.connection.execute("UPDATE control SET state = 'refused' WHERE id = ?", (event.control_id,))
             case _:
                 pass  # the rest is told by its event alone
 

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+import apsw
+
+from dashboard.core.errors import JournalError
 from dashboard.journal.schema import connect
 from dashboard.journal.store import Store
 
@@ -11,6 +16,19 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from dashboard.core.events import Record
+
+
+@contextmanager
+def reading(folder: Path) -> Iterator[None]:
+    """Turn what SQLite raises into an error that names the session.
+
+    Raises:
+        JournalError: its journal is busy, torn, or out of reach.
+    """
+    try:
+        yield
+    except apsw.Error as error:
+        raise JournalError(f"the journal of {folder.name} cannot be read", str(error)) from error
 
 
 class Tail:

@@ -19,7 +19,7 @@ import apsw
 import msgspec
 
 from dashboard.core.errors import JournalError
-from dashboard.core.events import Delta, KnownEvent
+from dashboard.core.events import Delta, KnownEvent, NoticeLevel, NoticeRaised
 from dashboard.journal.schema import connect
 from dashboard.journal.store import Store, is_durable
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 COALESCE_SECONDS = 0.040
 RETRY_SECONDS = 0.5
 TRIES_AT_CLOSE = 20
+MOST_AT_ONCE = 500  # items a transaction, so that a backlog after trouble is not one giant step
 TRANSIENT = (
     apsw.BusyError,
     apsw.LockedError,
@@ -75,8 +76,10 @@ class Job(Generic[T]):
             with store.savepoint():
                 result = self._work(store)
         except TRANSIENT:
-            raise  # the journal's trouble, not the job's: the whole commit is tried again
+            raise  # the journal's trouble, not the job's
         except Exception as error:
+            if not store.in_transaction:
+                raise
             failed = error  # a refusal is an answer, and a bug its own: it undoes this job, not its neighbours
             self._done = lambda: self.future.set_exception(failed)
         else:
@@ -152,8 +155,9 @@ class ThreadWriter:
     def submit(self, job: Job[T]) -> Job[T]:
         """Queue a job behind everything emitted so far."""
         if self._dead:
-            job.fail(JournalError("the journal's writer has ended", "by a bug of ours, see the log"))
-        self._items.put(job)
+            job.fail(_ended())
+        else:
+            self._items.put(job)
         return job
 
     def close(self) -> None:
@@ -168,23 +172,36 @@ class ThreadWriter:
             self._opened.set_exception(error)
             return
         self._opened.set_result(None)
+        waiting: list[Item] = []
         try:
-            self._write_until_closed(store)
+            self._write_until_closed(store, waiting)
         except Exception:
             _log.critical("the journal's writer cannot go on", exc_info=True)
             self._dead = True
+            self._fail_all(waiting)
             self._on_death()
         finally:
             store.connection.close()
 
-    def _write_until_closed(self, store: Store) -> None:
-        waiting: list[Item] = []
+    def _fail_all(self, waiting: list[Item]) -> None:
+        """Answer whoever waits for a job: nothing will come any more."""
+        while not self._items.empty():
+            left = self._items.get()
+            if left is not None:
+                waiting.append(left)
+        for item in waiting:
+            if isinstance(item, Job):
+                item.fail(_ended())
+
+    def _write_until_closed(self, store: Store, waiting: list[Item]) -> None:
         closing = False
         tries_left = TRIES_AT_CLOSE
         while not (closing and not waiting):
             closing = self._collect(waiting) or closing
             try:
-                commit(store, waiting)
+                while waiting:
+                    commit(store, waiting[:MOST_AT_ONCE])
+                    del waiting[:MOST_AT_ONCE]
             except TRANSIENT as error:
                 _keep_events(waiting, error)
                 tries_left -= closing
@@ -192,7 +209,7 @@ class ThreadWriter:
                     time.sleep(RETRY_SECONDS)
                     continue
                 _log.critical("the journal could not be written to the end; %d events are lost", len(waiting))
-            waiting = []
+                waiting.clear()
 
     def _collect(self, waiting: list[Item]) -> bool:
         """Gather what is there; if that is only deltas, wait for more until the first is 40 ms old."""
@@ -255,10 +272,29 @@ def commit(store: Store, items: list[Item]) -> None:
             if isinstance(item, Job):
                 item.run(store)
             else:
-                store.append(item.event, item.at)
+                _append(store, item)
     for item in items:
         if isinstance(item, Job):
             item.settle()
+
+
+def _append(store: Store, item: Emitted) -> None:
+    """Append an event; one that cannot be stored is told by a notice instead, and takes nothing else with it."""
+    try:
+        with store.savepoint():
+            store.append(item.event, item.at)
+    except TRANSIENT:
+        raise
+    except Exception as error:
+        if not store.in_transaction:
+            raise
+        _log.exception("an event could not be recorded")
+        text = f"a {type(item.event).__name__} could not be recorded: {type(error).__name__}: {error}"
+        store.append(NoticeRaised(level=NoticeLevel.ERROR, text=text), item.at)
+
+
+def _ended() -> JournalError:
+    return JournalError("the journal's writer has ended", "see the log", "Attach again once the cause is gone")
 
 
 def _joined(items: Iterable[Item]) -> Iterable[Item]:

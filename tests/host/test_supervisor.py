@@ -12,6 +12,7 @@ from dashboard.agent import Agent, Runtime
 from dashboard.core.events import (
     ControlAction,
     ControlApplied,
+    ControlRefused,
     KnownEvent,
     RunFinished,
     TurnFinished,
@@ -72,7 +73,7 @@ def time() -> VirtualTime:
 
 def supervised(time: VirtualTime) -> tuple[FakeHostSession, Supervisor]:
     session = FakeHostSession(time.clock)
-    return session, Supervisor(session, time.clock, LINGER, Runtime(clock=time.clock))
+    return session, Supervisor(session, LINGER, Runtime(clock=time.clock))
 
 
 def run(time: VirtualTime, supervisor: Supervisor, pace: Pace, *meanwhile: Coroutine[Any, Any, None]) -> str:
@@ -125,6 +126,41 @@ def test_an_operators_stop_ends_the_run_and_is_told_as_applied_after_it(time: Vi
     assert applied == ControlApplied(control_id="ctl_1", action=ControlAction.STOP_SESSION)
 
 
+def test_an_action_that_this_host_does_not_know_is_refused_and_it_goes_on(time: VirtualTime) -> None:
+    session, supervisor = supervised(time)
+
+    async def ask() -> None:
+        await asyncio.sleep(10)
+        session.asked = [Control("ctl_1", "dance", "run_1")]
+        await asyncio.sleep(0.15)
+        session.asked = []
+
+    run(time, supervisor, Pace(), ask())
+    refused = session.of(ControlRefused)
+    assert {(event.control_id, event.run_id) for event in refused} == {("ctl_1", "run_1")}
+    assert "dance" in refused[0].reason
+    assert time.passed == pytest.approx(LINGER, abs=0.5)
+
+
+def test_without_any_linger_the_work_is_done_first(time: VirtualTime) -> None:
+    session = FakeHostSession(time.clock)
+    supervisor = Supervisor(session, 0.0, Runtime(clock=time.clock))
+    run(time, supervisor, SLOW)
+    assert [event.answer for event in session.of(TurnFinished)] == ["done"]
+    assert time.passed == pytest.approx(100, abs=0.5)
+
+
+def test_a_wall_clock_that_jumps_ends_nothing(time: VirtualTime) -> None:
+    _, supervisor = supervised(time)
+
+    async def jump() -> None:
+        await asyncio.sleep(10)
+        time._start += 3_600_000_000
+
+    run(time, supervisor, Pace(), jump())
+    assert time.passed == pytest.approx(LINGER, abs=0.5)
+
+
 def test_a_signal_ends_it_with_its_own_reason(time: VirtualTime) -> None:
     _, supervisor = supervised(time)
 
@@ -151,7 +187,7 @@ def test_a_whole_roster_over_a_real_journal_ends_after_its_linger(time: VirtualT
     session = JournalHostSession(folder, time.clock, inline=True)
     roster = demo_roster(None, folder, speed=1.0)
     runtime = Runtime(clock=time.clock, run_blocking=time.run_blocking)
-    supervisor = Supervisor(session, time.clock, LINGER, runtime)
+    supervisor = Supervisor(session, LINGER, runtime)
 
     async def host() -> str:
         reason = await supervisor.run(roster.make_root(session.inbox), roster.task)

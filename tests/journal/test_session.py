@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -57,6 +58,12 @@ def die(host: JournalHostSession) -> None:
     host._writer.close()
     host._tail.close()
     host._lock.release()
+
+
+async def found_lost(session: JournalOperatorSession) -> None:
+    """Probe as a console does, until the reaping that the first look asked for is done."""
+    while session.probe().state is not HostState.LOST:
+        await asyncio.sleep(0)
 
 
 def started(run_id: str, label: str = "subagent-a", ordinal: int = 1) -> RunStarted:
@@ -136,7 +143,7 @@ async def test_what_an_operator_asks_for_is_there_until_the_host_has_done_it(
         control_id = await session.request(ControlAction.STOP_SESSION)
     (control,) = await host.controls()
     assert (control.id, control.action) == (control_id, ControlAction.STOP_SESSION)
-    host.emit(ControlApplied(control_id=control.id, action=control.action))
+    host.emit(ControlApplied(control_id=control.id, action=ControlAction.STOP_SESSION))
     await host.inbox.open_run("none").take(AFTER_TOOLS)
     assert await host.controls() == []
 
@@ -191,7 +198,7 @@ class TestTheHostsLife:
             queued = await session.send("run_1", session.compose("are you there?", Preset.STEER))
             unbound = await session.send("subagent-b", session.compose("and you?", Preset.STEER))
             die(host)
-            assert session.probe().state is HostState.LOST
+            await found_lost(session)
             told = events(session)
             assert [event.outcome for event in told if isinstance(event, RunFinished)] == [Outcome.LOST]
             assert {(event.message_id, event.reason) for event in told if isinstance(event, MessageReturned)} == {
@@ -199,7 +206,10 @@ class TestTheHostsLife:
                 (unbound.message_id, ReturnReason.HOST_LOST),
             }
             before = len(told)
-            assert session.probe().state is HostState.LOST
+            for address in ("run_1", "subagent-b"):
+                with pytest.raises(SendRefusedError) as refused:
+                    await session.send(address, session.compose("too late", Preset.STEER))
+                assert refused.value.refusal is Refusal.RUN_ENDED
         with console(folder, clock, "bo") as another:
             assert another.probe().state is HostState.LOST
             assert len(events(another)) == before

@@ -154,6 +154,39 @@ def test_a_job_with_a_bug_fails_alone(path: Path, clock: FakeClock) -> None:
     assert [record.event for record in stored(path)] == [started]
 
 
+def test_a_real_full_disk_loses_no_event_and_leaves_no_gap(
+    path: Path, clock: FakeClock, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """SQLite rolls back by itself when a transaction outgrows its cache and the disk."""
+    monkeypatch.setattr(writer_module, "RETRY_SECONDS", 0.001)
+    store = Store(schema.connect(path))
+    store.connection.execute("PRAGMA cache_size = 10")
+    pages = store.value("PRAGMA page_count")
+    store.connection.execute(f"PRAGMA max_page_count = {pages + 40}")
+    monkeypatch.setattr(writer_module, "Store", lambda connection: store)
+    writer = ThreadWriter(path, clock)
+    writer.emit(notice("before"))
+    big = writer.submit(Job(lambda store: [store.append(notice("z" * 60_000), clock()) for _ in range(20)]))
+    writer.emit(notice("after"))
+    with pytest.raises(JournalError, match="could not be written"):
+        big.future.result(10)
+    assert writer.submit(Job(lambda store: 7)).future.result(10) == 7  # it goes on
+    writer.close()
+    records = stored(path)
+    assert [record.seq for record in records] == list(range(1, len(records) + 1))
+    assert [record.event for record in records] == [notice("before"), notice("after")]
+
+
+def test_an_event_that_cannot_be_stored_is_told_by_a_notice_and_takes_nothing_with_it(
+    path: Path, clock: FakeClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    started = RunStarted(run_id="r", label="main", ordinal=1, task="t", max_iterations=1)
+    first, second, third = written(path, clock, started, started, notice("after"))
+    assert (first, third) == (started, notice("after"))
+    assert isinstance(second, NoticeRaised)
+    assert "RunStarted could not be recorded" in second.text
+
+
 def test_a_disk_that_is_full_keeps_the_events_and_tries_again(
     path: Path, clock: FakeClock, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
