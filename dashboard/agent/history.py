@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+import msgspec
+
 from dashboard.agent.runtime import Emit
 from dashboard.core.events import HistoryAppended
 from dashboard.core.history import Assistant, Entry, ToolCall, ToolResult, User
 from dashboard.core.mail import Delivered
+from dashboard.core.text import storable
 
 
 class History:
@@ -32,7 +35,8 @@ class History:
         return tuple(self._entries)
 
     def append(self, entry: Entry) -> None:
-        """Add an entry and tell it."""
+        """Add an entry and tell it; text that cannot be stored is mended first, so that stored is sent (H2)."""
+        entry = _storable(entry)
         index = len(self._entries)
         self._entries.append(entry)
         self._emit(HistoryAppended(run_id=self._run_id, index=index, entry=entry))
@@ -79,3 +83,15 @@ def is_paired(entries: Sequence[Entry]) -> bool:
         elif isinstance(entry, Assistant):
             waiting = entry.tool_calls
     return not waiting
+
+
+def _storable(entry: Entry) -> Entry:
+    match entry:
+        case Assistant():
+            calls = tuple(
+                ToolCall(storable(call.id), storable(call.name), storable(call.arguments))
+                for call in entry.tool_calls
+            )
+            return Assistant(storable(entry.content), storable(entry.reasoning), calls)
+        case _:
+            return msgspec.structs.replace(entry, content=storable(entry.content))

@@ -16,6 +16,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import regex
+
 from dashboard.core.errors import ToolError
 
 if TYPE_CHECKING:
@@ -23,10 +25,11 @@ if TYPE_CHECKING:
 
 MAX_LINE = 500
 MAX_READ_LINES = 400
+LINE_SECONDS = 0.5
+LONG_LINE = 2_000  # characters, from which on a search lets other threads run: for a short one that costs more
 _SNIFF = 8 * 1024
 _LONGEST_LINE = 1024 * 1024  # a longer line is read in pieces that count as one line
 _ODD_NAME = re.compile(r'[\\":|`]|^\s|\s$|^-|^$')
-_RUNAWAY = re.compile(r"(?<!\\)\((?:[^()\\]|\\.)*[+*](?:[^()\\]|\\.)*\)(?:[+*]|\{\d+,)")
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._ -]{0,99}")
 
 
@@ -155,7 +158,7 @@ class RootedFiles:
             name = self._name(file)
             try:
                 for number, text in self._lines(file, scan):
-                    if expression.search(text) is None:
+                    if not _matches(expression, text, name, number):
                         continue
                     counts[name] = counts.get(name, 0) + 1
                     row = f"{name}:{number}: {_cut(text)}"
@@ -307,18 +310,26 @@ def _numbered(readline: Callable[[int], bytes], scan: _Scan) -> Iterator[tuple[i
         inside_line = not raw.endswith(b"\n")
 
 
-def _compiled(pattern: str, ignore_case: bool) -> re.Pattern[str]:
+def _compiled(pattern: str, ignore_case: bool) -> regex.Pattern[str]:
     if len(pattern) > 1000:
         raise ToolError("the pattern is too long", f"{len(pattern)} characters, 1000 at most", "Shorten it")
-    if _RUNAWAY.search(pattern):
-        why = "a repeated group that repeats inside can take for ever on a single line"
-        raise ToolError(f"the pattern {pattern!r} is refused", why, "Take one of the two repeats out")
     try:
-        return re.compile(pattern, re.IGNORECASE if ignore_case else 0)
-    except (re.error, OverflowError, RecursionError) as error:
+        return regex.compile(pattern, regex.IGNORECASE if ignore_case else 0)
+    except (regex.error, OverflowError, RecursionError, ValueError) as error:
         why = str(error) or "too deeply nested"
         raise ToolError(
             f"{pattern!r} is not a regular expression", why, "Escape it, or search a plain word"
+        ) from None
+
+
+def _matches(expression: regex.Pattern[str], text: str, name: str, number: int) -> bool:
+    """Whether a line matches. The engine can be stopped, and lets other threads run: ``re`` can do neither."""
+    try:
+        return expression.search(text, timeout=LINE_SECONDS, concurrent=len(text) > LONG_LINE) is not None
+    except TimeoutError:
+        why = f"it took more than {LINE_SECONDS:g} s on line {number} of {name}"
+        raise ToolError(
+            f"the pattern {expression.pattern!r} takes too long", why, "Take a repeat inside a repeat out of it"
         ) from None
 
 
