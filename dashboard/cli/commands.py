@@ -194,6 +194,9 @@ def _need_terminal() -> None:
             err=True,
         )
         sys.exit(NO_TERMINAL)
+    if os.environ.get("TERM", "") in ("", "dumb"):
+        click.echo("dashboard: this terminal (TERM=dumb, or none) cannot show the console", err=True)
+        sys.exit(NO_TERMINAL)
 
 
 def _operator() -> str:

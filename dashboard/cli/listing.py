@@ -16,7 +16,7 @@ def session_lines() -> Iterator[str]:
     if not found:
         yield f"no sessions in {sanitize_line(str(sessions_folder()))}; `dashboard demo` starts one"
         return
-    yield f"{'SESSION':<22} {'STATE':<8} {'AGE':>6} {'RUNS':>5} {'OPEN':>5} {'PENDING':>8} {'SIZE':>8}  TITLE"
+    yield f"{'SESSION':<22} {'STATE':<14} {'AGE':>6} {'RUNS':>5} {'OPEN':>5} {'PENDING':>8} {'SIZE':>8}  TITLE"
     now = wall_clock()
     for summary in found:
         yield _line(summary, now)
@@ -27,7 +27,7 @@ def _line(summary: SessionSummary, now: int) -> str:
     size = f"{summary.size / 1024:.0f}K" if summary.size < 1 << 20 else f"{summary.size / (1 << 20):.1f}M"
     told = sanitize_line(summary.problem or summary.title, 60)
     return (
-        f"{summary.session_id:<22} {summary.state:<8} {age:>6} {summary.runs:>5} {summary.live:>5}"
+        f"{summary.session_id:<22} {summary.state:<14} {age:>6} {summary.runs:>5} {summary.live:>5}"
         f" {summary.pending:>8} {size:>8}  {told}"
     )
 

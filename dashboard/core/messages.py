@@ -109,6 +109,15 @@ class ReturnReason(StrEnum):
     IN_DOUBT = "in_doubt"
 
 
+REASONS = {
+    ReturnReason.RUN_ENDED: "the run ended before it read it",
+    ReturnReason.CANCELLED: "the run was cancelled",
+    ReturnReason.HOST_LOST: "the host process died",
+    ReturnReason.READER_FAILED: "the run could not read its mail",
+    ReturnReason.IN_DOUBT: "the run took it and then failed",
+}
+
+
 class Refusal(StrEnum):
     """Why a message was refused at send. Nothing of it was stored."""
 

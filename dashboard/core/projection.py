@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from dashboard.core import events as e
 from dashboard.core.history import Assistant, Entry, System, ToolResult, User
-from dashboard.core.messages import MessageState
+from dashboard.core.messages import REASONS, MessageState
 from dashboard.core.outcomes import Outcome
 from dashboard.core.transcript import MessageEntry, TextEntry, TextKind, ToolEntry, TranscriptEntry
 from dashboard.core.views import MessageView, RunState, RunView
@@ -45,7 +45,8 @@ class Counts:
     idle: int = 0
     done: int = 0
     stopped: int = 0  # cancelled, by someone
-    failed: int = 0  # error, lost
+    failed: int = 0
+    lost: int = 0
     pending: int = 0
     tokens: int = 0
 
@@ -95,13 +96,14 @@ class Projection:
         ended = sum(not run.live for run in self.runs.values())
         done = sum(state in (RunState.DONE, RunState.CAPPED) for state in states)
         idle = states.count(RunState.IDLE)
-        stopped = states.count(RunState.CANCELLED)
+        stopped, lost = states.count(RunState.CANCELLED), states.count(RunState.LOST)
         return Counts(
             live=len(states) - ended - idle,
             idle=idle,
             done=done,
             stopped=stopped,
-            failed=ended - done - stopped,
+            failed=ended - done - stopped - lost,
+            lost=lost,
             pending=len(self._pending),
             tokens=sum(run.tokens for run in self.runs.values()),
         )
@@ -128,7 +130,7 @@ class Projection:
             case e.RunStarted():
                 self._start(record.event, record.at, changes)
             case e.MessageQueued() | e.MessageBound() | e.MessageReturned() | e.MessageExpired():
-                self._take_message(record.event, record.at, changes)
+                self._take_message(record.event, record.seq, record.at, changes)
             case e.NoticeRaised():
                 changes.notices.append(record.event)
                 if run is not None:
@@ -290,6 +292,7 @@ class Projection:
     def _take_message(
         self,
         event: e.MessageQueued | e.MessageBound | e.MessageReturned | e.MessageExpired,
+        seq: int,
         at: int,
         changes: Changes,
     ) -> None:
@@ -312,10 +315,20 @@ class Projection:
             case e.MessageReturned():
                 message.reason = event.reason
                 self._close_message(message, MessageState.UNDELIVERABLE, at, changes)
+                self._give_back(message, REASONS[event.reason], seq, at, changes)
             case e.MessageExpired():
                 self._close_message(message, MessageState.EXPIRED, at, changes)
+                self._give_back(message, "its time had passed", seq, at, changes)
             case _:
                 pass
+
+    def _give_back(self, message: MessageView, why: str, seq: int, at: int, changes: Changes) -> None:
+        """Keep a message that was not read in sight, with its text, where its run's transcript ends."""
+        run = self.runs.get(message.run_id or "")
+        if run is not None:
+            entry = MessageEntry(seq, at, 0, message.body, message.sender, message.composed_at, message.message_id)
+            entry.returned = why
+            self._add(run, entry, changes)
 
     def _wait(self, run_id: str | None, message_id: str, changes: Changes) -> None:
         run = self.runs.get(run_id or "")
@@ -342,7 +355,7 @@ class Projection:
             if isinstance(entry, ToolEntry) and entry.result is None:
                 entry.abandon()
                 self._touch(run, index, changes)
-        said = event.error if event.outcome in (Outcome.ERROR, Outcome.LOST) else ""
+        said = event.error if event.outcome is Outcome.ERROR else ""
         self._text(run, TextKind.END, record, said, changes)
         parent = self.runs.get(run.parent_run_id or "")
         if parent is not None:

@@ -79,7 +79,7 @@ class ToolEntry:
 
 @dataclass(slots=True)
 class MessageEntry:
-    """A message, at the place where the run read it. Only a delivery record makes one, never what a text says."""
+    """A message, where the run read it or where it came back. Only a record makes one, never a text."""
 
     seq: int
     at: int  # when it was read
@@ -89,6 +89,7 @@ class MessageEntry:
     composed_at: int
     message_id: str | None = None
     version: int = 0
+    returned: str = ""  # why it was not read; empty for one that was
 
 
 TranscriptEntry = TextEntry | ToolEntry | MessageEntry

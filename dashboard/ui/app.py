@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+import signal
 import sys
 from collections.abc import Iterable
 from pathlib import PurePath
@@ -11,7 +14,7 @@ from textual.app import App, SystemCommand
 from textual.screen import Screen
 
 from dashboard.core.sessions import OperatorSession
-from dashboard.ui.commands import palette
+from dashboard.ui.commands import Mode, palette
 from dashboard.ui.glyphs import ASCII, Glyphs, choose_glyphs
 from dashboard.ui.key_order import OrderedKeys
 from dashboard.ui.screens.console import Console
@@ -40,6 +43,22 @@ class ConsoleApp(OrderedKeys, App[None]):
         glyphs = glyphs or choose_glyphs()
         self.set_class(glyphs is ASCII, "ascii")
         self.console_screen = Console(session, glyphs)
+
+    def writing(self) -> bool:
+        """Whether keys are text now; safe to ask from any thread."""
+        return self.screen is self.console_screen and self.console_screen.mode is Mode.WRITE
+
+    def before_command(self, key: str) -> None:
+        """Send what a held Enter was for, before another key acts."""
+        if self.screen is self.console_screen:
+            self.console_screen.finish_enter(key)
+
+    def on_mount(self) -> None:
+        """Leave the terminal in order also when the console is asked to end."""
+        loop = asyncio.get_running_loop()
+        for name in ("SIGTERM", "SIGHUP"):
+            with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):  # not in a test's thread
+                loop.add_signal_handler(getattr(signal, name), self.exit)
 
     def get_default_screen(self) -> Screen[None]:
         """Open on the console."""

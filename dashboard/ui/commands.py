@@ -80,6 +80,11 @@ def bindings(mode: Mode) -> list[BindingType]:
     ]
 
 
+def keys_of(*command_ids: str) -> frozenset[str]:
+    """Give the keys of some commands."""
+    return frozenset(key for command in COMMANDS if command.id in command_ids for key in command.keys.split(","))
+
+
 def footer(mode: Mode) -> list[Command]:
     """Give the commands that the footer names in a mode, in order."""
     leaving = "leave" if mode is Mode.WATCH else ""  # it works while watching too, but there it only ends a zoom

@@ -203,13 +203,15 @@ def _message(entry: MessageEntry, sheet: Sheet) -> list[Line]:
     operator = entry.sender is not None and entry.sender.kind is SenderKind.OPERATOR
     style = "operator" if operator else "agent"
     rail: Span = (f"{glyphs.rail} ", f"{style}-rail")
-    read = f" {glyphs.dot} read in round {entry.round} at {clock_time(entry.at)}"
+    fate = f" {glyphs.dot} returned unread" if entry.returned else f" {glyphs.dot} read in round {entry.round}"
+    read = f"{fate}, {entry.returned}" if entry.returned else f"{fate} at {clock_time(entry.at)}"
     composed = f" {glyphs.dot} composed {clock_time(entry.composed_at)}"
     head: list[Line] = [(rail, (who, f"{style}-head"), (read, f"{style}-faint"), (composed, f"{style}-faint"))]
     if len(who) + len(read) + len(composed) + 2 > sheet.width:
-        head = [(rail, (who, f"{style}-head"), (f" {glyphs.dot} read in round {entry.round}", f"{style}-faint"))]
-        times = f"composed {clock_time(entry.composed_at)} {glyphs.dot} read {clock_time(entry.at)}"
-        head.append((rail, (times, f"{style}-faint")))
+        head = [(rail, (who, f"{style}-head"), (fate, f"{style}-faint"))]
+        how = entry.returned or f"read {clock_time(entry.at)}"
+        times = f"composed {clock_time(entry.composed_at)} {glyphs.dot} {how}"
+        head.extend((rail, (line, f"{style}-faint")) for line in wrap(times, sheet.width - 2))
     lines = wrap(sanitize(entry.text).strip("\n"), sheet.width - 2)
     return [*head, *((rail, (line, style)) for line in lines)]
 

@@ -31,7 +31,7 @@ class Glyphs:
     last: str = "└ "
     through: str = "│ "
     thumb: str = "┃"
-    track: str = "│"
+    track: str = " "
 
 
 UNICODE = Glyphs(
@@ -74,7 +74,7 @@ ASCII = Glyphs(
     last="`-",
     through="| ",
     thumb="#",
-    track="|",
+    track=" ",
 )
 
 

@@ -40,7 +40,11 @@ class OrderedKeys(_Base):
         if focused is not None:
             await _finished(focused)
 
+    def before_command(self, key: str) -> None:
+        """Finish what an earlier key has begun and left open; a key that may be a command comes next."""
+
     async def _bound(self, key: str) -> bool:
+        self.before_command(key)
         # what App itself does with a key, first and last: there is no public name for it
         return await self._check_bindings(key, priority=True) or await self._check_bindings(key)
 

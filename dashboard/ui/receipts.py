@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dashboard.core.messages import MessageState, Preset, ReturnReason
+from dashboard.core.messages import REASONS, MessageState, Preset
 from dashboard.core.sanitize import sanitize_line
 from dashboard.core.views import MessageView, RunState, RunView
 from dashboard.ui.glyphs import Glyphs
@@ -12,15 +12,6 @@ from dashboard.ui.wording import duration
 
 SLOW = 2_000_000  # microseconds without an acknowledgement, after which a send is called unconfirmed
 SHOWN = 160
-_REASONS = {
-    ReturnReason.RUN_ENDED: "the run ended before it read it",
-    ReturnReason.CANCELLED: "the run was cancelled",
-    ReturnReason.HOST_LOST: "the host process died",
-    ReturnReason.READER_FAILED: "the run could not read its mail",
-    ReturnReason.IN_DOUBT: "the run took it and then failed",
-}
-
-
 _WHEN = {
     Preset.STEER: "at its next round",
     Preset.FOLLOWUP: "once it has finished",
@@ -89,7 +80,9 @@ def receipt_line(message: MessageView, run: RunView | None, glyphs: Glyphs) -> R
                 "returned", f"{glyphs.returned} expired unread {glyphs.dot} {to}", _body(message.body)
             )
         case _:
-            reason = _REASONS[message.reason] if message.reason else str(message.state)
+            reason = REASONS[message.reason] if message.reason else str(message.state)
+            if message.run_id is None:
+                reason = "none started any more"
             return ReceiptLine(
                 "returned", f"{glyphs.returned} returned {glyphs.dot} {to}: {reason}", _body(message.body)
             )

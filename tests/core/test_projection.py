@@ -202,7 +202,7 @@ class TestRuns:
     @pytest.mark.parametrize("outcome", list(Outcome))
     def test_every_outcome_has_a_state_and_is_counted_once(self, outcome: Outcome) -> None:
         counts = fold(start("m"), e.RunFinished(run_id="m", outcome=outcome, error="why")).counts()
-        assert counts.live + counts.idle + counts.done + counts.stopped + counts.failed == 1
+        assert counts.live + counts.idle + counts.done + counts.stopped + counts.failed + counts.lost == 1
         assert counts.live == 0
 
 

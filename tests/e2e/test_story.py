@@ -230,14 +230,28 @@ def test_hostile_text_reaches_the_terminal_as_marks_and_never_as_a_sequence(
 def test_a_raw_paste_of_several_lines_stays_a_draft(sessions: Sessions, tmp_path: Path) -> None:
     with sessions.console("demo", str(small_logs(tmp_path)), "--speed", "0.2") as terminal:
         terminal.until("● main working")
-        terminal.send("mfirst line\rsecond line\rthird line")
-        terminal.until("pasted 3 lines, Enter sends")
+        terminal.send("m")
+        terminal.until("write to main")
+        terminal.send("first \x07line\rsecond line\rthird line\r")
+        terminal.until("pasted 4 lines, Enter sends")
         terminal.send("\r")
         terminal.until("◌ pending")
         terminal.send("q")
         terminal.ended()
     (message,) = sessions.projection().messages.values()
-    assert message.body == "first line\nsecond line\nthird line"
+    assert message.body == "first <07>line\nsecond line\nthird line\n"
+
+
+@pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGHUP])
+def test_a_console_that_is_asked_to_end_leaves_the_terminal_in_order(
+    sessions: Sessions, tmp_path: Path, sent: signal.Signals
+) -> None:
+    with sessions.console("demo", str(small_logs(tmp_path)), "--speed", "1") as terminal:
+        terminal.until("● main working")
+        terminal.process.send_signal(sent)
+        assert terminal.ended() == 0
+        assert "detached" in terminal.text
+        assert terminal.raw.rindex(b"\x1b[?1049l") > terminal.raw.rindex(b"\x1b[?1049h")
 
 
 def test_a_console_follows_the_size_of_its_terminal(sessions: Sessions, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dashboard.core.sessions import HostState
 from dashboard.ui.screens.confirm import Confirm
+from dashboard.ui.screens.picker import Picker
 from tests.ui.conftest import OpenStage
 
 
@@ -24,12 +25,18 @@ class TestTheHost:
             await s.press("l", "m")
             await s.send("are you there?")
             s.host._lock.release()
+            s.console.probe()  # finds it dead, and has its runs reaped
             s.console.probe()
             await s.show()
             assert s.console._host.state is HostState.LOST
             assert "host lost" in s.text()
             assert "? subagent-researcher#1 lost" in s.text()
             assert "↩ returned · subagent-researcher#1: the host process died" in s.text()
+            assert "▌ operator ana · returned unread" in s.text()
+            assert "▌ are you there?" in s.text()
+            await s.press("at")
+            assert not isinstance(s.app.screen, Picker)
+            assert "The session is over" in s.toasts()
             assert "The host process died" in s.toasts()
 
 

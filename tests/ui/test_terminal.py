@@ -70,3 +70,47 @@ def test_keys_and_mouse_reports_outside_a_paste_are_read_as_ever() -> None:
 
 def test_a_nul_is_dropped_as_textual_does() -> None:
     assert read(f"{BEGIN}a\x00b{END}") == [("paste", "ab")]
+
+
+def raw(*chunks: str, writing: bool = True) -> list[tuple[str, str]]:
+    parser = PasteParser(writing=lambda: writing)
+    found: list[tuple[str, str]] = []
+    for chunk in chunks:
+        for event in parser.feed(chunk):
+            if isinstance(event, events.Paste):
+                found.append(("paste", event.text))
+            elif isinstance(event, events.Key):
+                found.append(("key", event.key))
+    return found
+
+
+@pytest.mark.parametrize(
+    "chunk",
+    [
+        "line1\rline2\rline3\r",
+        "alert \x07 quit now\rsecond\r",
+        "def f():\r\treturn 1\r",
+        "a\tb",
+        "x" * 64,
+        "first msg\rmsecond msg\r",
+    ],
+)
+def test_what_no_hand_types_is_a_paste_while_the_operator_writes(chunk: str) -> None:
+    assert raw(chunk) == [("paste", chunk)]
+
+
+@pytest.mark.parametrize("chunk", ["hi\r", "hi", "\r", "\x1b[A\x1b[A", "text\r\x1b", "text\r\x7f", "\t", "\x03"])
+def test_what_a_hand_types_in_one_read_stays_keys(chunk: str) -> None:
+    assert all(kind == "key" for kind, _ in raw(chunk))
+
+
+def test_while_watching_keys_typed_ahead_stay_keys() -> None:
+    assert all(kind == "key" for kind, _ in raw("@res2\rcheck worker.log instead\r", writing=False))
+
+
+def test_the_rest_of_a_raw_paste_belongs_to_it_however_short() -> None:
+    assert raw("line1\rline2", "end\r") == [("paste", "line1\rline2"), ("paste", "end\r")]
+
+
+def test_a_mouse_report_without_numbers_is_not_typed() -> None:
+    assert raw("a\x1b[<32;NaN;NaNMb") == [("key", "a"), ("key", "b")]

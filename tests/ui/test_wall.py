@@ -31,7 +31,7 @@ class TestTheWall:
             assert "I look at api.log" in shown
             assert "├ ● researcher#1 working r1" in shown
             assert "└ ● researcher#2 working r1" in shown
-            assert "3 live · 0 done · 0 pending" in shown
+            assert "host running · 0 pending · 3 live · 0 done" in shown
 
     async def test_an_empty_session_shows_what_it_waits_for(self, stage: OpenStage) -> None:
         async with stage() as s:
@@ -76,7 +76,7 @@ class TestTheWall:
             await s.show()
             assert "the cause is r42" in s.text()
             assert "✓ answered · 1 round · 41.0s" in s.text()
-            assert "0 live · 1 done · 1 stopped · 1 failed" in s.text()
+            assert "0 live · 1 failed · 1 done · 1 stopped" in s.text()
 
     async def test_a_selection_never_moves_by_itself(self, stage: OpenStage) -> None:
         async with stage() as s:
@@ -168,7 +168,7 @@ class TestSmallAndPlain:
             assert "delegation" not in s.text()
 
     async def test_the_ascii_set_draws_states_and_rails_in_ascii(self, stage: OpenStage) -> None:
-        async with stage(glyphs=ASCII) as s:
+        async with stage(size=(160, 46), glyphs=ASCII) as s:
             s.roster()
             await s.show()
             await s.press("l", "m")

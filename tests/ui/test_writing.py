@@ -229,15 +229,27 @@ class TestWriting:
             await s.pilot.pause()
             assert s.console.composer.area.text == "zzabqq"
 
-    async def test_escape_right_behind_enter_does_not_take_the_message_back(self, stage: OpenStage) -> None:
+    @pytest.mark.parametrize("key", ["escape", "backspace", "tab", "ctrl+c", "ctrl+t", "ctrl+g", "up"])
+    async def test_a_key_right_behind_enter_finds_the_message_sent(self, stage: OpenStage, key: str) -> None:
         async with stage() as s:
             s.start("run_m")
             await s.show()
             await s.press("m")
-            for key in ("h", "i", "enter", "escape"):
-                s.app.post_message(events.Key(key, key if len(key) == 1 else None))
+            for pressed in ("h", "i", "enter", key):
+                s.app.post_message(events.Key(pressed, pressed if len(pressed) == 1 else None))
             await s.pilot.pause(0.06)
-            assert await s.boundary("run_m") == ["hi"]
+            await s.show()
+            (message,) = s.console._feed.projection.messages.values()
+            assert (message.body, message.preset) == ("hi", Preset.STEER)
+
+    async def test_each_message_says_anew_how_it_is_read(self, stage: OpenStage) -> None:
+        async with stage() as s:
+            s.start("run_m")
+            await s.show()
+            await s.press("m", "tab")
+            await s.send("later")
+            await s.press("m")
+            assert "steer: " in s.text()
 
     async def test_control_characters_of_a_paste_become_marks_in_the_draft(self, stage: OpenStage) -> None:
         async with stage() as s:

@@ -42,8 +42,8 @@ class Confirm(ModalScreen[bool]):
             yield Static(Content.styled(self._question, "bold"))
             yield Static(Content.styled(self._detail, "$faint"), classes="detail")
             with Horizontal():
-                yield Button(Content("Cancel"), id="cancel")
-                yield Button(Content(self._confirm), id="confirm", variant="error")
+                yield Button(Content("Cancel"), id="cancel", compact=True)
+                yield Button(Content(self._confirm), id="confirm", variant="error", compact=True)
 
     def on_mount(self) -> None:
         """Be deaf for a moment: keys typed before the question came up are not its answer."""

@@ -163,4 +163,14 @@ class Picker(ModalScreen[Target | None]):
         if self._shown:
             options.highlighted = 0
         else:
-            options.add_option(Option(Content.styled("no run fits; Esc leaves", "$faint"), disabled=True))
+            options.add_option(Option(Content.styled(self._why_none(query), "$faint"), disabled=True))
+
+    def _why_none(self, query: str) -> str:
+        """Say why nothing fits: a run of that name may just have ended."""
+        search = FuzzySearch()
+        ended = [
+            run for run in self._projection.runs.values() if not run.live and search.match(query, run.name)[0] > 0
+        ]
+        if not ended:
+            return "no run fits; Esc leaves"
+        return f"{sanitize_line(ended[-1].name, 60)} is {ended[-1].state} and reads nothing more; Esc leaves"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rich.cells import cell_len
 from textual.content import Content
 from textual.widgets import Static
 
@@ -22,7 +23,6 @@ _HOST_STYLES = {
     HostState.CLOSED: "$faint",
     HostState.LOST: "$error bold",
 }
-WIDE = 110  # cells, from which on there is room for the session's id beside its title
 _TONES = {"pending": "$operator", "read": "$success", "returned": "$error"}
 
 
@@ -42,25 +42,32 @@ class StatusBar(Static):
             now: microseconds since the epoch, UTC.
             glyphs: the set in use.
         """
-        facts = [
-            (f"{counts.live} live", "$primary" if counts.live else "$faint"),
-            (f"{counts.idle} idle", "$secondary") if counts.idle else None,
-            (f"{counts.done} done", "$success" if counts.done else "$faint"),
-            (f"{counts.stopped} stopped", "$warning") if counts.stopped else None,
-            (f"{counts.failed} failed", "$error bold") if counts.failed else None,
-            (f"{counts.pending} pending", "$operator bold" if counts.pending else "$faint"),
-            (f"{amount(counts.tokens)} tok", "$faint"),
-        ]
         words = str(host.state)
         if host.state is HostState.NOT_RESPONDING:
             words += f" for {duration(now - host.heartbeat_at)}"
-        facts.append((f"host {words}", _HOST_STYLES[host.state]))
-        parts: list[tuple[str, str]] = [(f" {sanitize_line(title, 60) or session_id} ", "bold")]
-        if title and self.size.width >= WIDE:
-            parts.append((f" {session_id} ", "$faint"))
+        # what matters most comes first; the last of these are left out where there is no room
+        facts = [
+            (f"host {words}", _HOST_STYLES[host.state]),
+            (f"{counts.pending} pending", "$operator bold" if counts.pending else "$faint"),
+            (f"{counts.live} live", "$primary" if counts.live else "$faint"),
+            (f"{counts.idle} idle", "$secondary") if counts.idle else None,
+            (f"{counts.failed} failed", "$error bold") if counts.failed else None,
+            (f"{counts.lost} lost", "$error bold") if counts.lost else None,
+            (f"{counts.done} done", "$success" if counts.done else "$faint"),
+            (f"{counts.stopped} stopped", "$warning") if counts.stopped else None,
+            (sanitize_line(title, 60) or session_id, "bold"),
+            (f"{amount(counts.tokens)} tok", "$faint"),
+            (session_id, "$faint") if title else None,
+        ]
+        room = self.size.width - 1
+        parts: list[tuple[str, str]] = [(" ", "")]
         for fact in facts:
-            if fact is not None:
-                parts.extend([(f" {glyphs.dot} ", "$faint"), fact])
+            if fact is None:
+                continue
+            room -= cell_len(fact[0]) + 3
+            if room < 0:
+                break
+            parts.extend([(f" {glyphs.dot} ", "$faint"), fact] if len(parts) > 1 else [fact])
         self.update(Content.assemble(*parts))
 
 

@@ -116,11 +116,11 @@ class Composer(Vertical):
         """Start out watching."""
         self.area.display = False
 
-    def watching(self, would_write_to: str, unsent: int) -> None:
-        """Show that single keys act now, and what ``m`` would write to.
+    def watching(self, hint: str, unsent: int) -> None:
+        """Show that single keys act now, and what ``m`` would do.
 
         Args:
-            would_write_to: the selected run's name, or empty.
+            hint: what ``m`` does now.
             unsent: how many drafts are kept.
         """
         self.set_class(False, "writing")
@@ -128,7 +128,7 @@ class Composer(Vertical):
         self.area.display, self._hint.display = False, True
         self.border_title = Content.styled("watch", "bold")
         drafts = f"   {unsent} unsent {'draft' if unsent == 1 else 'drafts'} kept" if unsent else ""
-        words = f"m writes to {sanitize_line(would_write_to, 60)}" if would_write_to else "no run yet"
+        words = sanitize_line(hint, 80)
         self._hint.update(
             Content.assemble((words, "$faint"), ("   @ picks another", "$faint"), (drafts, "$warning"))
         )

@@ -52,6 +52,7 @@ class Panel(Vertical):
         self._chosen = False
         self.transcript = TranscriptView(run, glyphs)
         self._pending = Static(id="pending")
+        self._shown_at = 0
 
     @property
     def run_id(self) -> str:
@@ -72,6 +73,10 @@ class Panel(Vertical):
         """Start with nothing waiting."""
         self._pending.display = False
 
+    def on_resize(self) -> None:
+        """Fit the head to the new width."""
+        self.show_head(self._shown_at)
+
     def on_click(self, event: events.Click) -> None:
         """Tell who was clicked; the screen decides what follows."""
         event.stop()
@@ -89,14 +94,18 @@ class Panel(Vertical):
             now: microseconds since the epoch, UTC, for what is still running.
         """
         run, glyphs = self._run_view, self._glyphs
+        self._shown_at = now
         style = STATE_STYLES[run.state]
         mark = f"{glyphs.selected} " if self._chosen else ""
         rounds = f" {round_words(run.round, run.step, run.max_iterations)}" if run.live and run.round else ""
+        words = f" {run.state}{rounds}"
+        room = self.size.width - len(mark) - len(words) - 4
+        name = run.name if len(run.name) <= room else run.short  # the name gives way, never the numbers
         self.border_title = Content.assemble(
             (mark, "$accent bold"),
             (f"{glyphs.states[run.state]} ", style),
-            (sanitize_line(run.name, 60), "bold" if self._chosen else ""),
-            (f" {run.state}{rounds}", style),
+            (sanitize_line(name, 60), "bold" if self._chosen else ""),
+            (words, style),
         )
         facts: list[tuple[str, str]] = []
         unseen = self.transcript.unseen

@@ -154,7 +154,8 @@ class TranscriptView(Widget):
         self.refresh()
 
     def _rebuild(self) -> None:
-        anchor = self._store.locate(self._top) if self._top < self._store.total else (0, 0)
+        first, offset = self._store.locate(self._top) if self._top < self._store.total else (0, 0)
+        part = offset / self._store.height(first) if len(self._store) else 0.0  # how far into its entry the top is
         unseen = self.unseen
         self._width = max(0, self.size.width - 1)
         self._store.clear()
@@ -163,11 +164,10 @@ class TranscriptView(Widget):
         if self._width:
             for index in range(len(self._run_view.entries)):
                 self._store.set(index, len(self._entry(index)))
-        index, offset = anchor
-        if self._follow or index >= len(self._store):
+        if self._follow or first >= len(self._store):
             self._top = self._last_top
         else:
-            self._top = min(self._store.start(index) + min(offset, self._store.height(index) - 1), self._last_top)
+            self._top = min(self._store.start(first) + int(part * self._store.height(first)), self._last_top)
         self._seen = self._store.total - unseen
         self.refresh()
 
