@@ -57,6 +57,11 @@ class Sessions:
         tail.close()
         return projection
 
+    def next_round(self, terminal: Terminal, name: str) -> None:
+        """Read the terminal until a run has just begun another round."""
+        before = named(self.projection(), name).round
+        terminal.until(lambda _: named(self.projection(), name).round > before)
+
     def host_pid(self) -> int:
         tail = Tail(self.folder / JOURNAL_NAME)
         pid = int(tail.store.meta("pid"))
@@ -83,7 +88,7 @@ def named(projection: Projection, name: str) -> RunView:
 
 
 def test_an_operator_redirects_one_researcher_detaches_and_comes_back_to_the_report(sessions: Sessions) -> None:
-    with sessions.console("demo", "--speed", "8") as terminal:
+    with sessions.console("demo", "--speed", "5") as terminal:
         terminal.until("subagent-researcher#2")
         terminal.send("@")
         terminal.until("write to")
@@ -94,6 +99,7 @@ def test_an_operator_redirects_one_researcher_detaches_and_comes_back_to_the_rep
         terminal.until("write to subagent-researcher#2 · steer: read this before your next model request")
         terminal.send("check worker.log instead")
         terminal.until("check worker.log instead")
+        sessions.next_round(terminal, "subagent-researcher#2")  # so that it is seen to wait for the one after
         terminal.send("\r")
         terminal.until("◌ pending")
         screen = terminal.until("✓ read in round")
@@ -158,7 +164,7 @@ def test_kill_9_of_the_console_in_mid_stream_loses_nothing(sessions: Sessions) -
     with sessions.console("demo", "--speed", "2") as terminal:
         terminal.until("subagent-researcher#2")
         terminal.send("@res2\rkeep an eye on db.log\r")
-        terminal.until("◌ pending")
+        terminal.until(lambda text: "◌ pending" in text or "✓ read in round" in text)
         terminal.process.kill()
         terminal.process.wait()
     seq = sessions.projection().seq
