@@ -12,7 +12,7 @@ from dashboard.agent.runtime import Emit
 from dashboard.core.events import HistoryAppended, MessageDelivered, RunFinished, RunStarted
 from dashboard.core.history import User
 from dashboard.core.inbox import Inbox
-from dashboard.core.mail import Boundary, BoundaryKind, Delivered, Mail
+from dashboard.core.mail import Boundary, BoundaryKind, Delivered, Mail, RunInbox
 from dashboard.core.outcomes import Outcome, RunEnd
 
 logger = logging.getLogger(__name__)
@@ -24,8 +24,8 @@ def open_mail(inbox: Inbox | None, run: RunStarted, emit: Emit) -> Mail:
     """Open one run's mail, once, right after its ``RunStarted`` (P2).
 
     Args:
-        inbox: where messages wait, or ``None`` to read nothing. One with ``open_run(run_id) -> Mail`` brings its
-            own mail; of any other, ``reader(label)`` is wrapped.
+        inbox: where messages wait, or ``None`` to read nothing. A ``RunInbox`` brings its own
+            mail; of any other, ``reader(label)`` is wrapped.
         run: the run that starts.
         emit: where deliveries and the end are told.
 
@@ -36,9 +36,8 @@ def open_mail(inbox: Inbox | None, run: RunStarted, emit: Emit) -> Mail:
         return NoMail(run.run_id, emit)
     name = type(inbox).__qualname__
     try:
-        if opens_runs(inbox):
-            mail: Mail = inbox.open_run(run.run_id)  # type: ignore[attr-defined]  # just asked for
-            return mail
+        if isinstance(inbox, RunInbox):
+            return inbox.open_run(run.run_id)
         drain: Any = inbox.reader(run.label)
     except Exception:
         logger.exception("%s: %s failed to open; the run goes on without a reader", run.label, name)
@@ -55,7 +54,7 @@ def open_mail(inbox: Inbox | None, run: RunStarted, emit: Emit) -> Mail:
 
 def opens_runs(inbox: Inbox | None) -> bool:
     """Whether an inbox brings its own mail, and so takes part in the session: people can write to its runs."""
-    return callable(getattr(inbox, "open_run", None))
+    return isinstance(inbox, RunInbox)
 
 
 class NoMail:

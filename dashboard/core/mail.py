@@ -8,7 +8,7 @@ delivered (A8), and a late message is either read or returned at once (A9).
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import msgspec
 
@@ -80,4 +80,13 @@ class Mail(Protocol):
 
     async def wait(self) -> None:
         """Return once a waking message is there for an idle run (T3)."""
+        ...
+
+
+@runtime_checkable
+class RunInbox(Protocol):
+    """An inbox that brings a run's mail itself, as a session's does; of any other, the loop wraps the reader."""
+
+    def open_run(self, run_id: str) -> Mail:
+        """Open the mail of a run whose ``RunStarted`` was emitted."""
         ...

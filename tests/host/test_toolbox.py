@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from dashboard.core.errors import ToolError
-from dashboard.host.toolbox import MAX_LINE, Limits, ReportFolder, RootedFiles, file_tools, report_tool, shown_name
+from dashboard.host.reports import ReportFolder, report_tool
+from dashboard.host.toolbox import MAX_LINE, Limits, RootedFiles, file_tools, shown_name
 
 
 @pytest.fixture

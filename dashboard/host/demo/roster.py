@@ -10,8 +10,9 @@ from dashboard.core.inbox import Inbox
 from dashboard.core.labels import ROOT_LABEL
 from dashboard.core.sanitize import sanitize_line
 from dashboard.host.demo import SCRIPTS, STAGING, TASK
+from dashboard.host.reports import report_tool
 from dashboard.host.roster import Roster
-from dashboard.host.toolbox import file_tools, report_tool
+from dashboard.host.toolbox import file_tools
 from dashboard.models.scripted import Pace, ScriptedModel, Sleep
 
 _SYSTEM = {

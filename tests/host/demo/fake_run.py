@@ -12,7 +12,8 @@ import msgspec
 from dashboard.core.errors import ToolError
 from dashboard.core.history import Assistant, Entry, ToolCall, ToolResult, User
 from dashboard.host.demo import SCRIPTS
-from dashboard.host.toolbox import ReportFolder, RootedFiles
+from dashboard.host.reports import ReportFolder
+from dashboard.host.toolbox import RootedFiles
 from dashboard.models.base import ModelRequest, ToolSchema
 
 OFFERED = {
