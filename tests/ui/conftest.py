@@ -92,7 +92,8 @@ class Stage:
         """Draw everything that has happened."""
         await self.pilot.pause()
         await settle(self.console, int(self.host._tail.store.value("SELECT max(seq) FROM event")))
-        await self.pilot.pause()
+        for _ in range(2):  # new panels are laid out, and then learn their size
+            await self.pilot.pause()
 
     async def press(self, *keys: str) -> None:
         await self.pilot.press(*keys)

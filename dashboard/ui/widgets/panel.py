@@ -100,7 +100,8 @@ class Panel(Vertical):
         rounds = f" {round_words(run.round, run.step, run.max_iterations)}" if run.live and run.round else ""
         words = f" {run.state}{rounds}"
         room = self.size.width - len(mark) - len(words) - 4
-        name = run.name if len(run.name) <= room else run.short  # the name gives way, never the numbers
+        fits = len(run.name) <= room or not self.size.width  # not laid out yet: the first resize knows better
+        name = run.name if fits else run.short  # the name gives way, never the numbers
         self.border_title = Content.assemble(
             (mark, "$accent bold"),
             (f"{glyphs.states[run.state]} ", style),
