@@ -77,7 +77,9 @@ class JournalOperatorSession:
     def read(self, after: int, limit: int) -> list[Record]:
         """Give the events that follow a seq, at most so many."""
         with reading(self._folder):
-            if not self._tail.changed() and not self._behind:
+            if self._tail.changed():
+                self._behind = True  # kept until it was read: a read that fails must not lose the news
+            if not self._behind:
                 return []
             records = self._tail.read(after, limit)
         self._behind = len(records) == limit
@@ -134,7 +136,8 @@ class JournalOperatorSession:
             return HostStatus(over, pid, beat)
         self.say_present()
         state = lock.living_state(beat, self._clock())
-        dead = lock.host_is_dead(self._folder)
+        with reading(self._folder):
+            dead = lock.host_is_dead(self._folder)
         if dead is None:
             return HostStatus(state, pid, beat)
         with dead:  # held while the reaping is submitted; reaping twice changes nothing

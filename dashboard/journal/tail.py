@@ -27,7 +27,7 @@ def reading(folder: Path) -> Iterator[None]:
     """
     try:
         yield
-    except apsw.Error as error:
+    except (apsw.Error, OSError) as error:
         raise JournalError(f"the journal of {folder.name} cannot be read", str(error)) from error
 
 

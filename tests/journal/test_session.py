@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import apsw
 import pytest
 
 from dashboard.core.errors import HostError, JournalError, SendRefusedError
@@ -15,6 +16,7 @@ from dashboard.core.events import (
     ControlApplied,
     KnownEvent,
     MessageReturned,
+    Record,
     RunFinished,
     RunStarted,
     SessionClosed,
@@ -125,6 +127,22 @@ async def test_a_read_that_was_cut_short_goes_on_without_a_further_change(
     with console(folder, clock) as session:
         seen = [record.seq for after in (0, 2, 4) for record in session.read(after, 2)]
     assert seen == [1, 2, 3, 4, 5, 6]
+
+
+async def test_a_read_that_fails_loses_no_news(
+    folder: Path, clock: FakeClock, host: JournalHostSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await host.start("0", "title", ())
+
+    def busy(after: int, limit: int) -> list[Record]:
+        raise apsw.BusyError("database is locked")
+
+    with console(folder, clock) as session:
+        with monkeypatch.context() as patch:
+            patch.setattr(session._tail, "read", busy)
+            with pytest.raises(JournalError, match="cannot be read"):
+                session.read(0, 100)
+        assert [record.seq for record in session.read(0, 100)] == [1]
 
 
 async def test_two_operators_messages_carry_their_own_names(

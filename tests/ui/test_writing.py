@@ -136,11 +136,12 @@ class TestWriting:
         async with stage() as s:
             s.roster()
             await s.show()
-            await s.press("l", "m")
+            await s.press("l", "m", "tab")
             await s.type("hello")
             s.finish("run_1")
             await s.show()
             await s.send("?")
+            assert s.console.composer.draft.preset is Preset.FOLLOWUP
             assert "subagent-researcher#1 has ended" in s.toasts()
             assert s.console.composer.area.text == "hello?"
 

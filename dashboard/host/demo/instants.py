@@ -87,11 +87,6 @@ def show_instant(at: datetime) -> str:
     return text if at.year == NO_YEAR else f"{at.year:04d}-{text}"
 
 
-def show_clock(at: datetime) -> str:
-    """Write the time of day alone, for prose."""
-    return f"{at:%H:%M:%S}"
-
-
 def _zone(text: str | None) -> timezone:
     if not text or text[0] not in "+-":
         return UTC

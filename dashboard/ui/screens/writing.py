@@ -7,8 +7,7 @@ from collections.abc import Callable
 from textual import on, work
 from textual.screen import Screen
 
-from dashboard.core.errors import DashboardError
-from dashboard.core.messages import Message, Preset
+from dashboard.core.messages import Message, Preset, preset_of
 from dashboard.core.sanitize import sanitize_line
 from dashboard.core.sessions import HostState, HostStatus, OperatorSession
 from dashboard.core.views import RunView
@@ -144,9 +143,10 @@ class WritingScreen(Screen[None]):
     async def _deliver(self, target: Target, message: Message) -> None:
         try:
             await self._session.send(target.address, message)
-        except DashboardError as error:
+        except Exception as error:  # refused, or a bug of ours: either way the text is not lost
             draft = self._drafts.of(target)
             draft.text = "\n".join(text for text in (message.body, draft.text) if text)
+            draft.preset = preset_of(message.lane, message.wake) or Preset.STEER
             if self.mode is Mode.WATCH and self.is_current and self._session.now() - message.composed_at < AT_ONCE:
                 self._write_to(target)
             self._say(f"Not sent: {error}. Your draft is kept.", "error")
