@@ -8,11 +8,10 @@ import logging
 from collections.abc import Callable
 from typing import Any
 
-from dashboard.agent.runtime import Emit
-from dashboard.core.events import HistoryAppended, MessageDelivered, RunFinished, RunStarted
-from dashboard.core.history import User
+from dashboard.agent.telling import Emit
+from dashboard.core.events import RunStarted, TurnFinished
 from dashboard.core.inbox import Inbox
-from dashboard.core.mail import Boundary, BoundaryKind, Delivered, Mail, RunInbox
+from dashboard.core.mail import Boundary, BoundaryKind, Delivered, Mail, opens_runs
 from dashboard.core.outcomes import Outcome, RunEnd
 
 logger = logging.getLogger(__name__)
@@ -20,61 +19,54 @@ logger = logging.getLogger(__name__)
 _READ_AT = frozenset({BoundaryKind.AFTER_TOOLS, BoundaryKind.DEGENERATE, BoundaryKind.FINAL, BoundaryKind.WRAP_UP})
 
 
-def open_mail(inbox: Inbox | None, run: RunStarted, emit: Emit) -> Mail:
+def open_mail(inbox: Inbox | None, run: RunStarted) -> tuple[Mail, Emit | None]:
     """Open one run's mail, once, right after its ``RunStarted`` (P2).
 
     Args:
         inbox: where messages wait, or ``None`` to read nothing. A ``RunInbox`` brings its own
             mail; of any other, ``reader(label)`` is wrapped.
         run: the run that starts.
-        emit: where deliveries and the end are told.
 
     Returns:
-        The mail. An inbox that fails here is logged, and the run goes on without one (P4).
+        The mail, and the bus on which it records by itself what it delivers and how the run ends, if it does.
+        An inbox that fails here is logged, and the run goes on without one (P4).
     """
     if inbox is None:
-        return NoMail(run.run_id, emit)
+        return NoMail(), None
     name = type(inbox).__qualname__
     try:
-        if isinstance(inbox, RunInbox):
-            return inbox.open_run(run.run_id)
+        if opens_runs(inbox):
+            return inbox.open_run(run.run_id), inbox.emit
         drain: Any = inbox.reader(run.label)
     except Exception:
         logger.exception("%s: %s failed to open; the run goes on without a reader", run.label, name)
-        return NoMail(run.run_id, emit)
+        return NoMail(), None
     if not callable(drain):
         logger.error(
             "%s: %s.reader gave a %s, which cannot be called; the run goes on without a reader",
             run.label, name, type(drain).__qualname__,
         )  # fmt: skip
         _close(drain)
-        return NoMail(run.run_id, emit)
-    return ReaderMail(drain, run, name, emit)
-
-
-def opens_runs(inbox: Inbox | None) -> bool:
-    """Whether an inbox brings its own mail, and so takes part in the session: people can write to its runs."""
-    return isinstance(inbox, RunInbox)
+        return NoMail(), None
+    return ReaderMail(drain, run.label, name), None
 
 
 class NoMail:
-    """The mail of a run that reads nothing: it only ends the run."""
-
-    def __init__(self, run_id: str, emit: Emit) -> None:
-        self._run_id = run_id
-        self._emit = emit
+    """The mail of a run that reads nothing."""
 
     async def take(self, boundary: Boundary) -> tuple[Delivered, ...]:  # noqa: ARG002 - nothing is read anywhere
         """Give nothing."""
         return ()
 
     async def finish(self, boundary: Boundary, end: RunEnd) -> tuple[Delivered, ...]:  # noqa: ARG002 - nothing extends
-        """End the run."""
-        self._emit(RunFinished(run_id=self._run_id, outcome=end.outcome, answer=end.answer, error=end.error))
+        """Let the run end."""
         return ()
 
+    async def cancel_turn(self, finished: TurnFinished | None, before: int | None) -> None:
+        """Return nothing: nothing waits here that has a sender to go back to."""
+
     async def wait(self) -> None:
-        """Wait until cancelled: nothing can come."""
+        """Wait until cancelled: nothing can come, and a plain reader has no way to say that something did."""
         await asyncio.Event().wait()
 
 
@@ -87,40 +79,23 @@ class ReaderMail(NoMail):
 
     Args:
         drain: what the inbox's ``reader`` gave.
-        run: the run that reads.
+        label: the run's, for the log.
         name: the inbox's class, for the log.
-        emit: where deliveries and the end are told.
     """
 
-    def __init__(self, drain: Callable[[], Any], run: RunStarted, name: str, emit: Emit) -> None:
-        super().__init__(run.run_id, emit)
+    def __init__(self, drain: Callable[[], Any], label: str, name: str) -> None:
         self._drain: Callable[[], Any] | None = drain
-        self._label = run.label
+        self._label = label
         self._name = name
 
     async def take(self, boundary: Boundary) -> tuple[Delivered, ...]:
         """Drain, where a plain reader is read at all."""
-        return self._deliver(boundary) if boundary.kind in _READ_AT else ()
+        text = self._read() if boundary.kind in _READ_AT else ""
+        return (Delivered(text),) if text else ()
 
     async def finish(self, boundary: Boundary, end: RunEnd) -> tuple[Delivered, ...]:
-        """Drain once more before an answered end, and end the run if that gave nothing."""
-        delivered = self._deliver(boundary) if end.outcome is Outcome.ANSWERED else ()
-        return delivered or await super().finish(boundary, end)
-
-    async def wait(self) -> None:
-        """Wait until cancelled: a plain reader has no way to say that something came, so it wakes no idle run."""
-        await super().wait()
-
-    def _deliver(self, boundary: Boundary) -> tuple[Delivered, ...]:
-        text = self._read()
-        if not text:
-            return ()
-        index = boundary.history_index
-        self._emit(
-            MessageDelivered(run_id=self._run_id, turn=boundary.turn, round=boundary.round, history_index=index)
-        )
-        self._emit(HistoryAppended(run_id=self._run_id, index=index, entry=User(text)))
-        return (Delivered(text),)
+        """Drain once more before an answered end, and let the run end if that gave nothing."""
+        return await self.take(boundary) if end.outcome is Outcome.ANSWERED else ()
 
     def _read(self) -> str:
         if self._drain is None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from dashboard.agent.runtime import Emit
+from dashboard.agent.telling import Emit
 from dashboard.core.events import HistoryAppended
 from dashboard.core.history import Assistant, Entry, ToolCall, ToolResult, User
 from dashboard.core.mail import Delivered

@@ -16,25 +16,29 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from dashboard.agent.boundary import open_mail, opens_runs
+from dashboard.agent.approval import approval_of
+from dashboard.agent.boundary import open_mail
 from dashboard.agent.history import History
+from dashboard.agent.lives import Life, RunCancelledError
 from dashboard.agent.run_state import RunState
 from dashboard.agent.runtime import Runtime
-from dashboard.agent.tools import Tool
-from dashboard.agent.turns import take_turn, wakes
-from dashboard.core.errors import DashboardError, RosterError
-from dashboard.core.events import NoticeLevel, NoticeRaised, RunStarted
+from dashboard.agent.structured import structured_turn
+from dashboard.agent.telling import Emit, Telling
+from dashboard.agent.turns import take_turn
+from dashboard.core.errors import DashboardError
+from dashboard.core.events import RunStarted
 from dashboard.core.history import System, User
 from dashboard.core.inbox import Inbox, check_inbox
-from dashboard.core.mail import BoundaryKind
+from dashboard.core.labels import display_name
+from dashboard.core.mail import BoundaryKind, opens_runs
 from dashboard.core.outcomes import Outcome, RunEnd
-from dashboard.models.base import ModelClient
+
+if TYPE_CHECKING:
+    from dashboard.agent.agent import Agent  # which is built on this loop
 
 logger = logging.getLogger(__name__)
-
-DEFAULT_MAX_ITERATIONS = 10
 
 
 class Inherit(Enum):
@@ -47,67 +51,24 @@ INHERIT = Inherit.INHERIT
 
 
 @dataclass(frozen=True, slots=True)
-class Agent:
-    """What can be run, any number of times.
-
-    Args:
-        model: what answers.
-        system_message: what it is told that it is; empty for none.
-        tools: what it may call; names are unique.
-        max_iterations: rounds without a person in the loop, per turn, from 1 (P9).
-        name: the label its runs get, unless the caller gives one; ``agent-<6 hex>`` without.
-        inbox: where its runs read messages, or ``None``.
-
-    Raises:
-        NotAnInboxError: ``inbox`` is no inbox (a ``ValueError``).
-        InboxSignatureError: its reader cannot be called with a label (a ``TypeError``).
-        RosterError: a tool that is none or has another one's name, or a budget under 1 (a ``ValueError``).
-    """
-
-    model: ModelClient
-    system_message: str = ""
-    tools: Sequence[Tool] = ()
-    max_iterations: int = DEFAULT_MAX_ITERATIONS
-    name: str | None = None
-    inbox: Inbox | None = None
-
-    def __post_init__(self) -> None:
-        check_inbox(self.inbox, "Agent(inbox=...)")
-        if self.max_iterations < 1:
-            raise RosterError(
-                "Agent(max_iterations=...) is too small", f"it got {self.max_iterations}", "Give 1 or more"
-            )
-        seen: set[str] = set()
-        for tool in self.tools:
-            if not isinstance(tool, Tool):
-                raise RosterError(
-                    "Agent(tools=...) is not all tools", f"it got {tool!r}", "Wrap it with tool(...)"
-                )
-            if tool.name in seen:
-                raise RosterError("Agent(tools=...) has a name twice", tool.name, "Give one of them another name")
-            seen.add(tool.name)
-
-    @property
-    def label(self) -> str:
-        """The name, or a made one, which nobody outside can guess: name an agent that is to be written to."""
-        return f"agent-{id(self) & 0xFFFFFF:06x}" if self.name is None else self.name
-
-
-@dataclass(frozen=True, slots=True)
 class RunResult:
     """How a run ended.
 
     Args:
         run_id: the run.
-        outcome: answered, wrap-up or error; a cancelled run raises instead.
+        name: its display name, such as ``subagent-researcher#2``.
+        outcome: answered, wrap-up, cancelled by an operator, or error.
         answer: the last turn's.
-        error: what went wrong, for an error.
+        error: what went wrong, or who cancelled it.
+        value: what a structured run's answer was decoded to (P11).
     """
 
     run_id: str
+    name: str
     outcome: Outcome
     answer: str
     error: str = ""
+    value: Any = None
 
 
 async def run_agent(
@@ -120,7 +81,9 @@ async def run_agent(
     parent_tool_call_id: str | None = None,
     depth: int = 0,
     inbox: Inbox | Inherit | None = INHERIT,
+    schema: object = None,
     keep_open: bool = False,
+    listeners: Sequence[Emit] = (),
 ) -> RunResult:
     """Run an agent on a task until its answer, or, kept open, until it is cancelled.
 
@@ -133,30 +96,39 @@ async def run_agent(
         parent_tool_call_id: the call that did.
         depth: how many runs stand above this one.
         inbox: instead of the agent's own, for this run; ``None`` turns it off (P12).
-        keep_open: stay idle after an answer, and take another turn when waking mail comes (T3). A failing turn
-            is told and ends alone; the run goes on.
+        schema: a type to decode the answer to: one request, no tools, and no mail is read (P11).
+        keep_open: stay idle after an answer, and take another turn when waking mail comes (T3). A turn that fails
+            or is cancelled ends alone; the run goes on.
+        listeners: who else is told this run's events.
 
     Returns:
         How the run ended; a failure is an ``error`` outcome, not an exception.
 
     Raises:
         NotAnInboxError, InboxSignatureError: as for ``Agent``, before any event.
-        asyncio.CancelledError: the task was cancelled; the run's end is recorded first.
+        asyncio.CancelledError: the task was cancelled, and not this run alone; its end is recorded first.
     """
     source = agent.inbox if isinstance(inbox, Inherit) else inbox
     check_inbox(source, "run_agent(inbox=...)")
+    if schema is not None:
+        source = None
     label = agent.label if label is None else label
+    buses = [runtime.emit, source.emit] if opens_runs(source) else [runtime.emit]
+    telling = Telling(buses, (*runtime.listeners, *listeners))
+    counter = source if opens_runs(source) else runtime
     started = RunStarted(
-        run_id=runtime.new_run_id(),
+        run_id=runtime.new_id("run"),
         label=label,
-        ordinal=runtime.next_ordinal(label),
+        ordinal=counter.next_ordinal(label),
         task=task,
         max_iterations=agent.max_iterations,
         parent_run_id=parent_run_id,
         parent_tool_call_id=parent_tool_call_id,
         reading=opens_runs(source),
     )
-    runtime.emit(started)
+    telling.emit(started)
+    mail, recorder = open_mail(source, started)
+    life = Life(started.run_id, display_name(label, started.ordinal), parent_run_id, telling.emit)
     run = RunState(
         run_id=started.run_id,
         label=label,
@@ -165,75 +137,98 @@ async def run_agent(
         tools={tool.name: tool for tool in agent.tools},
         max_iterations=agent.max_iterations,
         runtime=runtime,
-        history=History(started.run_id, runtime.emit),
-        mail=open_mail(source, started, runtime.emit),
+        history=History(started.run_id, telling.emit),
+        mail=mail,
+        recorder=recorder,
+        telling=telling,
+        life=life,
+        approval=approval_of(agent.approval, "Agent(approval=...)"),
+        one_followup=agent.turn_claim == "one",
     )
+    runtime.lives.add(life)
+    value = None
     try:
         if agent.system_message:
             run.history.append(System(agent.system_message))
-        end = await (_stay_open(run, task) if keep_open else _answer(run, task))
+        if keep_open:
+            await _stay_open(run, task)
+        with life.cancellable():
+            if schema is None:
+                await _answer(run, task)
+            else:
+                end, value = await structured_turn(run, task, schema)
+                await run.close(end)
+    except RunCancelledError as cancelled:
+        await run.close(RunEnd(Outcome.CANCELLED, run.answer, cancelled.why))
     except asyncio.CancelledError:
-        await run.close(RunEnd(Outcome.CANCELLED, run.answer))
+        await run.close(RunEnd(Outcome.CANCELLED, run.answer, life.why))
         raise
     except Exception as error:
         _log(run, error)
-        end = RunEnd(Outcome.ERROR, run.answer, _describe(error))
-    await run.close(end)
-    return RunResult(run.run_id, end.outcome, end.answer, end.error)
+        await run.close(RunEnd(Outcome.ERROR, run.answer, _describe(error)))
+    finally:
+        runtime.lives.remove(life)
+    end = run.ended
+    return RunResult(run.run_id, life.name, end.outcome, end.answer, end.error, value)
 
 
-async def _answer(run: RunState, task: str) -> RunEnd:
+async def _answer(run: RunState, task: str) -> None:
     """Live for one task: follow-ups open further turns of the same run, and the last answer is its own (T4)."""
     await _open_with(run, task)
     while True:
         end = await take_turn(run)
         delivered = await run.finish(end)
         if not delivered:
-            return end
+            return
         if any(message.opens_turn for message in delivered):
-            run.close_turn(end.answer)
+            run.close_turn(end)
             run.open_turn()
 
 
 async def _stay_open(run: RunState, task: str) -> NoReturn:
-    """Live until cancelled, idle between turns."""
-    if task.strip():
-        await _open_with(run, task)
-    else:
-        await _wake(run)
+    """Live until the task is cancelled, idle between turns; ``cancel`` ends the open turn alone (A11)."""
+    prompt = task if task.strip() else None
     while True:
         try:
-            answer = await _whole_turn(run)
-        except Exception as error:  # one failing turn must not end a session's root
-            run.history.close_calls()  # it goes on from here, whatever the failure left
-            _log(run, error)
-            notice = f"the turn failed: {_describe(error)}"
-            run.runtime.emit(NoticeRaised(level=NoticeLevel.ERROR, text=notice, run_id=run.run_id))
-            answer = ""
-        run.close_turn(answer)
-        await _wake(run)
+            with run.life.cancellable():
+                await _next_turn(run, prompt)
+                end = await _whole_turn(run)
+                run.close_turn(end)
+        except RunCancelledError as cancelled:
+            if run.life.ending:
+                raise
+            await run.cancel_turn(RunEnd(Outcome.CANCELLED, error=cancelled.why), cancelled.before)
+        prompt = None
 
 
-async def _whole_turn(run: RunState) -> str:
-    while True:
-        end = await take_turn(run)
-        if end.outcome is not Outcome.ANSWERED or not await run.take(BoundaryKind.FINAL):
-            return end.answer
+async def _next_turn(run: RunState, prompt: str | None) -> None:
+    """Open a turn: the first with its prompt, another once mail wakes the idle run (T1, T3)."""
+    if prompt is not None:
+        await _open_with(run, prompt)
+        return
+    with run.life.resting():
+        while not await run.take(BoundaryKind.WAKE, run.turn + 1):
+            await run.mail.wait()
+    run.open_turn()
+
+
+async def _whole_turn(run: RunState) -> RunEnd:
+    """Take a turn with whatever extends it. One that fails is over, and does not end a session's root."""
+    try:
+        while True:
+            end = await take_turn(run)
+            if end.outcome is not Outcome.ANSWERED or not await run.take(BoundaryKind.FINAL):
+                return end
+    except Exception as error:
+        run.history.close_calls()  # it goes on from here, whatever the failure left
+        _log(run, error)
+        return RunEnd(Outcome.ERROR, error=_describe(error))
 
 
 async def _open_with(run: RunState, task: str) -> None:
     run.history.append(User(task))
     run.open_turn()
     await run.take(BoundaryKind.TURN_OPEN)
-
-
-async def _wake(run: RunState) -> None:
-    """Wait, idle, for mail that opens a turn; what comes along without waking is read, and starts nothing."""
-    while True:
-        await run.mail.wait()
-        if wakes(await run.take(BoundaryKind.TURN_OPEN, run.turn + 1)):
-            run.open_turn()
-            return
 
 
 def _describe(error: Exception) -> str:

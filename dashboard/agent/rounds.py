@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator, Sequence
+from functools import partial
 from itertools import groupby
 from typing import Any
 
+from dashboard.agent.approval import Verdict
 from dashboard.agent.history import not_executed
 from dashboard.agent.run_state import RunState
-from dashboard.agent.tools import ToolContext, call_tool
-from dashboard.core.errors import ModelError
+from dashboard.agent.tools import Tool, ToolContext, call_tool
+from dashboard.core.errors import ModelError, ToolError
 from dashboard.core.events import (
+    ApprovalAnswer,
+    ApprovalAnswered,
+    ApprovalRequested,
     NoticeLevel,
     NoticeRaised,
     ReasoningDelta,
@@ -23,13 +28,13 @@ from dashboard.core.events import (
 )
 from dashboard.core.history import ToolCall, ToolResult
 from dashboard.core.mail import BoundaryKind
-from dashboard.models.base import ModelEvent, ModelRequest, ReasoningPart, Reply, TextPart
+from dashboard.models.base import ModelEvent, ModelRequest, ReasoningPart, Reply, TextPart, ToolSchema
 
 RETRIES = 2
 BACK_OFF = 1.0  # seconds before the first retry; doubles
 
 
-async def request(run: RunState, *, tools_on: bool) -> Reply:
+async def request(run: RunState, *, tools_on: bool, output: dict[str, Any] | None = None) -> Reply:
     """Start the next round: ask the model, show what streams, and store its reply.
 
     A request that fails is made again only if nothing of it was shown; it carries what mail came meanwhile (H3).
@@ -37,20 +42,22 @@ async def request(run: RunState, *, tools_on: bool) -> Reply:
     Args:
         run: the run.
         tools_on: whether tools are on offer; not for the wrap-up.
+        output: the JSON Schema that the reply has to fit, for a structured run.
 
     Raises:
         ModelError: the request failed for good.
     """
     run.round += 1
     step = min(run.budget.step(run.round), run.max_iterations)  # the wrap-up is not counted
-    run.runtime.emit(
+    run.emit(
         RoundStarted(
             run_id=run.run_id, turn=run.turn, round=run.round, step=step, max_iterations=run.max_iterations
         )
     )
-    reply = await _ask(run, tools_on)
+    schemas = tuple(tool.schema for tool in run.tools.values()) if tools_on else ()
+    reply = await _ask(run, schemas, output)
     run.history.append(reply.entry)
-    run.runtime.emit(
+    run.emit(
         RoundFinished(
             run_id=run.run_id, round=run.round, input_tokens=reply.input_tokens, output_tokens=reply.output_tokens
         )
@@ -74,18 +81,18 @@ async def call_tools(run: RunState, calls: Sequence[ToolCall]) -> None:
             run.history.append(results.get(position) or not_executed(call))
 
 
-async def _ask(run: RunState, tools_on: bool) -> Reply:
-    schemas = tuple(tool.schema for tool in run.tools.values()) if tools_on else ()
+async def _ask(run: RunState, tools: tuple[ToolSchema, ...], output: dict[str, Any] | None) -> Reply:
     for attempt in range(RETRIES + 1):
         streamed = _Streamed(run)
         try:
-            return await streamed.all_of(run.model.stream(ModelRequest(run.label, run.history.entries, schemas)))
+            asked = ModelRequest(run.label, run.history.entries, tools, output)
+            return await streamed.all_of(run.model.stream(asked))
         except ModelError as error:
             if streamed.shown or attempt == RETRIES:
                 raise
             delay = BACK_OFF * 2**attempt
             notice = f"the model request failed and is made again in {delay:g} s: {error}"
-            run.runtime.emit(NoticeRaised(level=NoticeLevel.WARNING, text=notice, run_id=run.run_id))
+            run.emit(NoticeRaised(level=NoticeLevel.WARNING, text=notice, run_id=run.run_id))
             await run.runtime.sleep(delay)
             await run.take(BoundaryKind.RETRY)
     raise AssertionError("the last attempt returns or raises")
@@ -131,12 +138,12 @@ class _Streamed:
     def _show_text(self, text: str) -> None:
         if text:
             self._text += text
-            self._run.runtime.emit(TextDelta(run_id=self._run.run_id, round=self._run.round, text=text))
+            self._run.emit(TextDelta(run_id=self._run.run_id, round=self._run.round, text=text))
 
     def _show_reasoning(self, text: str) -> None:
         if text:
             self._reasoning += text
-            self._run.runtime.emit(ReasoningDelta(run_id=self._run.run_id, round=self._run.round, text=text))
+            self._run.emit(ReasoningDelta(run_id=self._run.run_id, round=self._run.round, text=text))
 
 
 def _batches(run: RunState, calls: Sequence[ToolCall]) -> Iterator[list[int]]:
@@ -152,7 +159,7 @@ def _batches(run: RunState, calls: Sequence[ToolCall]) -> Iterator[list[int]]:
 
 async def _call(run: RunState, call: ToolCall, position: int, results: dict[int, ToolResult]) -> None:
     runtime = run.runtime
-    runtime.emit(
+    run.emit(
         ToolCalled(
             run_id=run.run_id, round=run.round, tool_call_id=call.id, name=call.name, arguments=call.arguments
         )
@@ -162,10 +169,10 @@ async def _call(run: RunState, call: ToolCall, position: int, results: dict[int,
     result = ToolResult(call.id, call.name, f"{call.name} was cancelled before it returned", is_error=True)
     try:
         context = ToolContext(run.run_id, run.label, run.depth, call.id, runtime)
-        result = await call_tool(run.tools, call, context)
+        result = await call_tool(run.tools, call, context, partial(_admit, run, call))
     finally:
         results[position] = result
-        runtime.emit(
+        run.emit(
             ToolReturned(
                 run_id=run.run_id,
                 round=run.round,
@@ -175,3 +182,56 @@ async def _call(run: RunState, call: ToolCall, position: int, results: dict[int,
                 elapsed=max(runtime.clock() - began, 0),
             )
         )
+
+
+async def _admit(run: RunState, call: ToolCall, asked: Tool) -> None:
+    """Let a call run at once, or once an operator has allowed it (H4).
+
+    Raises:
+        ToolError: it was denied, or nobody answered in time.
+    """
+    if not run.approval.wanted(asked.name, asked.needs_approval):
+        return
+    verdict = await _verdict(run, call)
+    if verdict.answer is ApprovalAnswer.TIMED_OUT:
+        why = f"nobody answered within {run.approval.timeout:g} s"
+        raise ToolError(f"{call.name} was not run", why, "Go on without it, or say what you need")
+    if verdict.answer is ApprovalAnswer.DENIED:
+        raise ToolError(f"{call.name} was denied by {verdict.by or 'an operator'}", verdict.reason)
+
+
+async def _verdict(run: RunState, call: ToolCall) -> Verdict:
+    runtime, limit = run.runtime, run.approval.timeout
+    approval_id = runtime.new_id("approval")
+    answer = runtime.approvals.open(approval_id, run.run_id)
+    run.emit(
+        ApprovalRequested(
+            run_id=run.run_id,
+            approval_id=approval_id,
+            tool_call_id=call.id,
+            name=call.name,
+            arguments=call.arguments,
+            expires_at=None if limit is None else runtime.clock() + round(limit * 1_000_000),
+        )
+    )
+    waiting: list[asyncio.Future[Any]] = [answer]
+    if limit is not None:
+        waiting.append(asyncio.ensure_future(runtime.sleep(limit)))
+    verdict = Verdict(ApprovalAnswer.ABANDONED)
+    try:
+        await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+        verdict = answer.result() if answer.done() else Verdict(ApprovalAnswer.TIMED_OUT)
+    finally:
+        runtime.approvals.close(approval_id)
+        for future in waiting:
+            future.cancel()
+        run.emit(
+            ApprovalAnswered(
+                run_id=run.run_id,
+                approval_id=approval_id,
+                answer=verdict.answer,
+                by=verdict.by,
+                reason=verdict.reason,
+            )
+        )
+    return verdict

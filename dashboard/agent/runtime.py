@@ -1,4 +1,4 @@
-"""What a roster of runs shares: where events go, the time, ids, ordinals. Everything impure comes in here."""
+"""What a roster of runs shares: the bus, the time, ids, ordinals, control. Everything impure comes in here."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ import asyncio
 import os
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from dashboard.agent.approval import Approvals
+from dashboard.agent.lives import Lives
+from dashboard.agent.telling import Emit
 from dashboard.core.events import KnownEvent
 from dashboard.core.ids import ENTROPY_BYTES, sortable_id
-
-Emit = Callable[[KnownEvent], None]
 
 
 def now() -> int:
@@ -30,16 +31,32 @@ async def in_thread(call: Callable[[], Any]) -> Any:  # noqa: ANN401 - a tool's 
     return await asyncio.to_thread(call)
 
 
+class Ordinals:
+    """Counts the runs of each label."""
+
+    def __init__(self) -> None:
+        self._last: Counter[str] = Counter()
+
+    def next(self, label: str) -> int:
+        """Count one more run of this label: 1 for the first."""
+        self._last[label] += 1
+        return self._last[label]
+
+
 @dataclass(slots=True)
 class Runtime:
     """Shared by every run of a roster.
 
     Args:
-        emit: takes an event; must not block.
+        emit: the bus that records events; must not block.
         clock: microseconds since the epoch, UTC.
         sleep: waits for so many seconds.
         entropy: gives that many random bytes.
         run_blocking: how a synchronous tool is called.
+        next_ordinal: counts the runs of a label.
+        listeners: who else is told every event.
+        lives: the runs that live, for whoever controls them.
+        approvals: the tool calls that wait for an operator's word.
     """
 
     emit: Emit = discard
@@ -47,13 +64,15 @@ class Runtime:
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     entropy: Callable[[int], bytes] = os.urandom
     run_blocking: Callable[[Callable[[], Any]], Awaitable[Any]] = in_thread
-    _ordinals: Counter[str] = field(default_factory=Counter)
+    next_ordinal: Callable[[str], int] = field(default_factory=lambda: Ordinals().next)
+    listeners: Sequence[Emit] = ()
+    lives: Lives = field(default_factory=Lives)
+    approvals: Approvals = field(default_factory=Approvals)
 
-    def new_run_id(self) -> str:
-        """Make the id of a run that starts now."""
-        return sortable_id("run", self.clock(), self.entropy(ENTROPY_BYTES))
+    def new_id(self, prefix: str) -> str:
+        """Make the id of something that begins now.
 
-    def next_ordinal(self, label: str) -> int:
-        """Count one more run of this label: 1 for the first."""
-        self._ordinals[label] += 1
-        return self._ordinals[label]
+        Args:
+            prefix: what it is, such as ``run``.
+        """
+        return sortable_id(prefix, self.clock(), self.entropy(ENTROPY_BYTES))

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from dashboard.agent.loop import DEFAULT_MAX_ITERATIONS, Agent, run_agent
+from dashboard.agent.agent import DEFAULT_MAX_ITERATIONS, Agent
+from dashboard.agent.approval import MARKED, Approval, approval_of
+from dashboard.agent.loop import run_agent
+from dashboard.agent.telling import Emit
 from dashboard.agent.tools import Tool, ToolContext, tool
 from dashboard.core.errors import RosterError, ToolError
 from dashboard.core.inbox import Inbox, check_inbox
@@ -15,7 +18,7 @@ from dashboard.core.outcomes import Outcome
 from dashboard.models.base import ModelClient
 
 TOOL_NAME = "subagent"
-SPEC_KEYS = ("system_message", "tools", "model", "max_iterations", "inbox", "spawns")
+SPEC_KEYS = ("system_message", "tools", "model", "max_iterations", "inbox", "approval", "spawns")
 
 
 def make_subagent_tool(
@@ -28,21 +31,28 @@ def make_subagent_tool(
     max_iterations: int = DEFAULT_MAX_ITERATIONS,
     concurrent: bool = True,
     inbox: Inbox | None = None,
+    approval: Approval | str | Collection[str] = MARKED,
+    events: Emit | None = None,
 ) -> Tool:
     """Make the ``subagent`` tool. Each call of it is a run of its own, and gives that run's answer.
+
+    Source: "Give a running agent an inbox", "One mailbox for a roster of sub-agents"; P13, P14. A sub-agent that
+    fails or is cancelled is a tool error to its parent, whose other calls go on; a capped one's answer says so.
 
     Args:
         model: what sub-agents run on.
         system_message: what a sub-agent is told that it is.
         tools: what a sub-agent may call, next to spawning.
         agent_types: the roster, by type; ``None`` for the generic shape, which takes a task alone. A spec's
-            ``system_message``, ``tools``, ``model``, ``max_iterations`` and ``inbox`` stand instead of the
-            arguments of the same name, where the key is there at all: ``"inbox": None`` turns it off. ``spawns``
-            names the types that this type may spawn while ``max_depth`` allows; every type without it.
+            ``system_message``, ``tools``, ``model``, ``max_iterations``, ``inbox`` and ``approval`` stand instead
+            of the arguments of the same name, where the key is there at all: ``"inbox": None`` turns it off.
+            ``spawns`` names the types that this type may spawn while ``max_depth`` allows; every type without it.
         max_depth: how many runs may stand below a root, one under the other; from 1.
         max_iterations: a sub-agent's round budget.
         concurrent: whether several spawns of one round overlap.
         inbox: what sub-agents read, nested ones too.
+        approval: which of a sub-agent's tool calls wait for an operator's word; as for ``Agent`` (H4).
+        events: told every event of every run that is spawned here, in order; must not block.
 
     Raises:
         RosterError: an empty roster, a type that cannot be a label, an unknown key, a value of the wrong kind.
@@ -50,6 +60,12 @@ def make_subagent_tool(
         InboxSignatureError: an inbox's reader cannot be called with a label (a ``TypeError``).
     """
     check_inbox(inbox, "make_subagent_tool(inbox=...)")
+    approval_of(approval, "make_subagent_tool(approval=...)")
+    if events is not None and not callable(events):
+        raise RosterError(
+            "make_subagent_tool(events=...) cannot be called", f"it got a {type(events).__name__}",
+            "Give a function that takes one event",
+        )  # fmt: skip
     if max_depth < 1:
         raise RosterError(
             "make_subagent_tool(max_depth=...) is too small", f"it got {max_depth}", "Give 1 or more"
@@ -60,16 +76,18 @@ def make_subagent_tool(
         "model": model,
         "max_iterations": max_iterations,
         "inbox": inbox,
+        "approval": approval,
     }
+    listeners = () if events is None else (events,)
     if agent_types is None:
-        return _Spawner({None: _shape(None, factory, ())}, max_depth, concurrent).tool((None,))
+        return _Spawner({None: _shape(None, factory, ())}, max_depth, concurrent, listeners).tool((None,))
     if not agent_types:
         raise RosterError("make_subagent_tool(agent_types=...) is empty", fix="Name a type, or give None")
     shapes: dict[str | None, _Shape] = {
         name: _shape(name, {**factory, **_checked(name, spec, agent_types)}, tuple(agent_types))
         for name, spec in agent_types.items()
     }
-    return _Spawner(shapes, max_depth, concurrent).tool(tuple(shapes))
+    return _Spawner(shapes, max_depth, concurrent, listeners).tool(tuple(shapes))
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +105,7 @@ class _Spawner:
     shapes: Mapping[str | None, _Shape]
     max_depth: int
     concurrent: bool
+    listeners: tuple[Emit, ...]
 
     def tool(self, spawns: tuple[str | None, ...]) -> Tool:
         """Make the tool that spawns these types, or the generic one that takes a task alone."""
@@ -142,9 +161,12 @@ class _Spawner:
             parent_run_id=context.run_id,
             parent_tool_call_id=context.tool_call_id,
             depth=depth,
+            listeners=self.listeners,
         )
         if result.outcome is Outcome.ERROR:
             raise ToolError(f"{label} failed", result.error)
+        if result.outcome is Outcome.CANCELLED:
+            raise ToolError(f"{result.name} was cancelled", result.error, "Go on without its answer")
         if result.outcome is Outcome.WRAP_UP:
             return f"(stopped at its round limit) {result.answer or 'It gave no answer.'}"
         return result.answer
@@ -160,7 +182,7 @@ def _shape(name: str | None, spec: Mapping[str, Any], types: tuple[str, ...]) ->
     try:
         agent = Agent(
             spec["model"], spec["system_message"], tuple(spec["tools"]), spec["max_iterations"],
-            subagent_label(name), spec["inbox"],
+            subagent_label(name), spec["inbox"], spec["approval"],
         )  # fmt: skip
     except RosterError as error:
         raise RosterError(f"{where}: {error.what}", error.why, error.fix) from error
@@ -183,6 +205,8 @@ def _checked(name: str, spec: object, agent_types: Mapping[str, object]) -> Mapp
             raise RosterError(f"{where} has an unknown key {key!r}", fix=f"Use any of: {', '.join(SPEC_KEYS)}")
     if "inbox" in spec:
         check_inbox(spec["inbox"], f"{where}['inbox']")
+    if "approval" in spec:
+        approval_of(spec["approval"], f"{where}['approval']")
     _check_kind(where, spec, "system_message", str, "a str")
     _check_kind(where, spec, "tools", list | tuple, "a list or tuple of tools")
     _check_kind(where, spec, "max_iterations", int, "an int")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, overload
 
@@ -52,6 +52,7 @@ class Tool:
         injected: names of the function's ``ToolContext`` parameters.
         concurrent: whether it may overlap with other calls of its round; otherwise it runs alone.
         max_characters: the cap on a result, from 64.
+        needs_approval: whether a call waits for an operator's word, as long as the agent's ``approval`` asks.
     """
 
     name: str
@@ -62,6 +63,7 @@ class Tool:
     injected: tuple[str, ...] = ()
     concurrent: bool = True
     max_characters: int = MAX_RESULT_CHARACTERS
+    needs_approval: bool = False
 
     @property
     def schema(self) -> ToolSchema:
@@ -74,12 +76,12 @@ def tool(function: Callable[..., Any], /) -> Tool: ...
 @overload
 def tool(
     function: Callable[..., Any], /, *, name: str | None = None, description: str | None = None,
-    concurrent: bool = True, max_characters: int = MAX_RESULT_CHARACTERS,
+    concurrent: bool = True, max_characters: int = MAX_RESULT_CHARACTERS, needs_approval: bool = False,
 ) -> Tool: ...  # fmt: skip
 @overload
 def tool(
     *, name: str | None = None, description: str | None = None, concurrent: bool = True,
-    max_characters: int = MAX_RESULT_CHARACTERS,
+    max_characters: int = MAX_RESULT_CHARACTERS, needs_approval: bool = False,
 ) -> Callable[[Callable[..., Any]], Tool]: ...  # fmt: skip
 def tool(
     function: Callable[..., Any] | None = None,
@@ -89,8 +91,11 @@ def tool(
     description: str | None = None,
     concurrent: bool = True,
     max_characters: int = MAX_RESULT_CHARACTERS,
+    needs_approval: bool = False,
 ) -> Tool | Callable[[Callable[..., Any]], Tool]:
     """Make a tool of a function, closure or bound method; also a decorator, with or without arguments.
+
+    What it returns is what the history holds, after the cap (H1); what it raises becomes an error for the model.
 
     Args:
         function: every parameter needs a type hint; those of type ``ToolContext`` are filled in by the loop.
@@ -98,6 +103,7 @@ def tool(
         description: instead of the first paragraph of its docstring.
         concurrent: whether it may overlap with other calls of its round.
         max_characters: the cap on a result, from 64.
+        needs_approval: whether a call waits for an operator's word (H4).
 
     Raises:
         TypeError: a parameter that has no usable type hint, or that cannot be passed by name.
@@ -115,18 +121,26 @@ def tool(
             read.injected,
             concurrent,
             max_characters,
+            needs_approval,
         )
 
     return make if function is None else make(function)
 
 
-async def call_tool(tools: Mapping[str, Tool], call: ToolCall, context: ToolContext) -> ToolResult:
+Admit = Callable[[Tool], Awaitable[None]]
+
+
+async def call_tool(
+    tools: Mapping[str, Tool], call: ToolCall, context: ToolContext, admit: Admit | None = None
+) -> ToolResult:
     """Carry out one call. Whatever goes wrong comes back as a result, for the model to correct.
 
     Args:
         tools: what is on offer, by name.
         call: what the model asked for.
         context: who asks.
+        admit: returns once the call may run, and raises a ``ToolError`` if it may not; asked only about calls
+            whose arguments fit, so that nobody has to approve what cannot run.
 
     Returns:
         What the history will hold: capped, and an error where the call or the tool failed.
@@ -136,7 +150,10 @@ async def call_tool(tools: Mapping[str, Tool], call: ToolCall, context: ToolCont
     try:
         if asked is None:
             raise _unknown(call.name, tools)
-        text = await _run(asked, _decode(asked, call.arguments), context)
+        arguments = _decode(asked, call.arguments)
+        if admit is not None:
+            await admit(asked)
+        text = await _run(asked, arguments, context)
     except ToolError as error:
         return ToolResult(call.id, call.name, cap(str(error), limit), is_error=True)
     except (Exception, SystemExit) as error:  # the model, not the program, has to deal with it

@@ -26,7 +26,8 @@ async def take_turn(run: RunState) -> RunEnd:
     """Run rounds until what would be the turn's answer; also the rest of a turn that mail has extended.
 
     Returns:
-        ``answered``, which mail may still extend, or ``wrap_up``, which nothing extends (P10).
+        ``answered``, which mail may still extend, or ``wrap_up``, which nothing extends (P10); after either, a
+        follow-up may open another turn (T4).
 
     Raises:
         ModelError: a request failed for good, or gave a cut reply of no use.
@@ -70,5 +71,5 @@ async def _must_wrap_up(run: RunState) -> bool:
 
 
 def _prompt(run: RunState, kind: Provenance) -> None:
-    run.runtime.emit(LoopContinued(run_id=run.run_id, round=run.round + 1, kind=kind))
+    run.emit(LoopContinued(run_id=run.run_id, round=run.round + 1, kind=kind))
     run.history.append(User(PROMPTS[kind], kind))

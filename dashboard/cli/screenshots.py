@@ -7,7 +7,7 @@ import os
 import random
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -18,9 +18,11 @@ from textual.pilot import Pilot
 from dashboard import __version__
 from dashboard.agent import Runtime, run_agent
 from dashboard.core.errors import HostError
-from dashboard.core.events import ControlAction, MessageDelivered, Record
-from dashboard.core.messages import Message, Preset, Receipt, Sender, SenderKind
-from dashboard.core.sessions import HostState, HostStatus
+from dashboard.core.events import ControlAction, MessageDelivered
+from dashboard.core.messages import Amendment, Message, Preset, Receipt, Sender, SenderKind
+from dashboard.core.records import Record
+from dashboard.core.sessions import BatchPart, BatchResult, HostState, HostStatus
+from dashboard.core.views import RunView
 from dashboard.host.demo.roster import demo_roster
 from dashboard.host.virtual_time import VirtualTime
 from dashboard.journal.home import HOME_VARIABLE, JOURNAL_NAME, make_session_folder
@@ -86,7 +88,26 @@ class RecordedSession:
         """Refuse: this is a picture."""
         raise HostError("a recording cannot be written to")
 
-    async def request(self, action: ControlAction, run_id: str | None = None) -> str:  # noqa: ARG002 - the port's
+    def compose_batch(self, body: str, preset: Preset, recipients: Sequence[RunView]) -> tuple[BatchPart, ...]:
+        """Make a broadcast, for a draft that is only looked at."""
+        return tuple(BatchPart(run.run_id, run.name, self.compose(body, preset)) for run in recipients)
+
+    async def broadcast(self, batch: Sequence[BatchPart]) -> tuple[BatchResult, ...]:  # noqa: ARG002 - the port's
+        """Refuse: this is a picture."""
+        raise HostError("a recording cannot be written to")
+
+    async def amend(self, message_id: str, change: Amendment) -> Receipt:  # noqa: ARG002 - the port's
+        """Refuse: this is a picture."""
+        raise HostError("a recording cannot be written to")
+
+    async def request(
+        self,
+        action: ControlAction,  # noqa: ARG002 - the port's
+        run_id: str | None = None,  # noqa: ARG002
+        *,
+        approval_id: str | None = None,  # noqa: ARG002
+        reason: str = "",  # noqa: ARG002
+    ) -> str:
         """Refuse: this is a picture."""
         raise HostError("a recording cannot be controlled")
 

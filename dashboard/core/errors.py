@@ -74,8 +74,16 @@ class RosterError(DashboardError, ValueError):
     """A roster, or one of its agents' specs, is not usable as written (P13)."""
 
 
+class LoopRunningError(DashboardError, RuntimeError):
+    """A synchronous call that needs an event loop of its own, inside a running one (P12)."""
+
+
+class ControlRefusedError(DashboardError):
+    """What was asked of a run cannot be done as it is now; nothing was changed."""
+
+
 class SendRefusedError(DashboardError):
-    """A message was refused at send; nothing was stored (A1).
+    """A message was refused at send, or an amendment of one; nothing was changed (A1, A10).
 
     Args:
         refusal: the reason, one of the fixed set.

@@ -7,15 +7,12 @@ that is added later needs a default, and a type that this version does not know 
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Any
 
 import msgspec
 
 from dashboard.core.history import Entry, Provenance
 from dashboard.core.messages import Lane, ReturnReason, Sender
 from dashboard.core.outcomes import Outcome
-
-EVENT_VERSION = 1
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="type"):
@@ -67,11 +64,13 @@ class TurnStarted(Event, frozen=True, tag="TurnStarted"):
 
 
 class TurnFinished(Event, frozen=True, tag="TurnFinished"):
-    """A turn came to its answer; a root is idle from here."""
+    """A turn is over: it came to its answer, failed, or was cancelled; a root is idle from here."""
 
     run_id: str
     turn: int
     answer: str
+    outcome: Outcome = Outcome.ANSWERED
+    error: str = ""  # what went wrong, or who cancelled it
 
 
 class RoundStarted(Event, frozen=True, tag="RoundStarted"):
@@ -138,6 +137,66 @@ class HistoryAppended(Event, frozen=True, tag="HistoryAppended"):
     entry: Entry
 
 
+class RunPaused(Event, frozen=True, tag="RunPaused"):
+    """A run is held at a boundary. Its mail goes on: it can be written to, and reads that when it goes on."""
+
+    run_id: str
+    by: str = ""
+
+
+class RunResumed(Event, frozen=True, tag="RunResumed"):
+    """A held run goes on: for good, or for one round."""
+
+    run_id: str
+    by: str = ""
+    one_round: bool = False
+
+
+class RunBlocked(Event, frozen=True, tag="RunBlocked"):
+    """A run could not go on until something outside of it gave way, such as a journal that cannot be written."""
+
+    run_id: str
+    on: str
+
+
+class BudgetExtended(Event, frozen=True, tag="BudgetExtended"):
+    """A message reset the round budget of its turn, for the so many-th time (P9)."""
+
+    run_id: str
+    round: int
+    extensions: int
+
+
+class ApprovalRequested(Event, frozen=True, tag="ApprovalRequested"):
+    """A tool waits for an operator's word."""
+
+    run_id: str
+    approval_id: str
+    tool_call_id: str
+    name: str
+    arguments: str
+    expires_at: int | None = None  # when it counts as denied, in microseconds since the epoch, UTC
+
+
+class ApprovalAnswer(StrEnum):
+    """How a request for approval ended."""
+
+    ALLOWED = "allowed"
+    DENIED = "denied"
+    TIMED_OUT = "timed_out"
+    ABANDONED = "abandoned"  # its run ended first
+
+
+class ApprovalAnswered(Event, frozen=True, tag="ApprovalAnswered"):
+    """A tool that waited may run, or may not."""
+
+    run_id: str
+    approval_id: str
+    answer: ApprovalAnswer
+    by: str = ""
+    reason: str = ""
+
+
 class LoopContinued(Event, frozen=True, tag="LoopContinued"):
     """The loop itself prompted the model: a nudge, or the wrap-up."""
 
@@ -158,6 +217,8 @@ class MessageQueued(Event, frozen=True, tag="MessageQueued"):
     composed_at: int
     run_id: str | None = None
     expires_at: int | None = None
+    batch_id: str | None = None
+    address: str = ""  # as the sender wrote it; empty where that is ``to``
 
 
 class MessageBound(Event, frozen=True, tag="MessageBound"):
@@ -193,10 +254,58 @@ class MessageExpired(Event, frozen=True, tag="MessageExpired"):
     run_id: str | None = None
 
 
+class MessageTaken(Event, frozen=True, tag="MessageTaken"):
+    """A loop that is not ours drained a message; that it read it is known once that loop goes on or ends well."""
+
+    message_id: str
+    run_id: str
+
+
+class MessageWithdrawn(Event, frozen=True, tag="MessageWithdrawn"):
+    """An operator took a message back before it was read."""
+
+    message_id: str
+    by: str
+    run_id: str | None = None
+
+
+class MessageEdited(Event, frozen=True, tag="MessageEdited"):
+    """A message that waits has another body; its place is the same."""
+
+    message_id: str
+    body: str
+    by: str
+    run_id: str | None = None
+
+
+class MessageHeld(Event, frozen=True, tag="MessageHeld"):
+    """A message that waits is kept from being read, or no longer."""
+
+    message_id: str
+    held: bool
+    by: str
+    run_id: str | None = None
+
+
+class MessagePromoted(Event, frozen=True, tag="MessagePromoted"):
+    """A follow-up became the last of the steer lane."""
+
+    message_id: str
+    by: str
+    run_id: str | None = None
+
+
 class ControlAction(StrEnum):
     """What an operator can ask of a host."""
 
     STOP_SESSION = "stop_session"
+    CANCEL = "cancel"  # a run without live sub-agents, or a root's turn (A11)
+    CANCEL_SUBTREE = "cancel_subtree"  # a run and every run below it
+    PAUSE = "pause"  # hold the run at its next boundary; its mail goes on
+    STEP = "step"  # let a held run make one round
+    RESUME = "resume"
+    ALLOW = "allow"  # answer a request for approval
+    DENY = "deny"
 
 
 class ControlRequested(Event, frozen=True, tag="ControlRequested"):
@@ -206,6 +315,8 @@ class ControlRequested(Event, frozen=True, tag="ControlRequested"):
     action: ControlAction
     by: str
     run_id: str | None = None
+    approval_id: str | None = None
+    reason: str = ""
 
 
 class ControlApplied(Event, frozen=True, tag="ControlApplied"):
@@ -250,49 +361,10 @@ class Unknown(msgspec.Struct, frozen=True):
 
 KnownEvent = (
     HostStarted | SessionClosed | RunStarted | RunFinished | TurnStarted | TurnFinished | RoundStarted
-    | RoundFinished | TextDelta | ReasoningDelta | ToolCalled | ToolReturned | HistoryAppended | LoopContinued
+    | RoundFinished | RunPaused | RunResumed | RunBlocked | BudgetExtended | ApprovalRequested | ApprovalAnswered
+    | TextDelta | ReasoningDelta | ToolCalled | ToolReturned | HistoryAppended | LoopContinued
     | MessageQueued | MessageBound | MessageDelivered | MessageReturned | MessageExpired
+    | MessageTaken | MessageWithdrawn | MessageEdited | MessageHeld | MessagePromoted
     | ControlRequested | ControlApplied | ControlRefused | NoticeRaised
 )  # fmt: skip
 Delta = TextDelta | ReasoningDelta
-_encoder = msgspec.json.Encoder()
-_decoder: msgspec.json.Decoder[KnownEvent] = msgspec.json.Decoder(KnownEvent)
-
-
-class Record(msgspec.Struct, frozen=True):
-    """An event in its place: ``seq`` is the order, gap-free from 1; ``at`` is an instant in microseconds, UTC."""
-
-    seq: int
-    at: int
-    event: KnownEvent | Unknown
-
-
-def encode(event: KnownEvent | Unknown) -> bytes:
-    """Give the bytes that the journal stores; an ``Unknown`` goes back as it came."""
-    return event.payload.encode() if isinstance(event, Unknown) else _encoder.encode(event)
-
-
-def decode(payload: bytes) -> KnownEvent | Unknown:
-    """Read stored bytes; what does not fit a known type comes back as ``Unknown``, never as an error."""
-    try:
-        return _decoder.decode(payload)
-    except (msgspec.DecodeError, RecursionError):  # a ValidationError is one of the first
-        return _unknown(payload)
-
-
-def run_of(event: KnownEvent | Unknown) -> str | None:
-    """Give the run that an event belongs to, or ``None``."""
-    run_id: str | None = getattr(event, "run_id", None)
-    return run_id
-
-
-def _unknown(payload: bytes) -> Unknown:
-    text = payload.decode("utf-8", "replace")
-    try:
-        fields: Any = msgspec.json.decode(payload)
-    except (msgspec.DecodeError, RecursionError):
-        fields = None
-    if not isinstance(fields, dict):
-        return Unknown("unreadable", text)
-    run_id = fields.get("run_id")
-    return Unknown(str(fields.get("type", "untyped")), text, run_id if isinstance(run_id, str) else None)

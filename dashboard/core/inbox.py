@@ -32,7 +32,11 @@ class Inbox(Protocol):
 
 
 class QueueInbox:
-    """A mailbox that a host writes to and a run reads from; safe to feed from any thread."""
+    """A mailbox that a host writes to and a run reads from; safe to feed from any thread.
+
+    What one drain gives becomes one user message, whichever run drains first (P6). To reach one run of several,
+    and to know what became of a message, use ``RoutedInbox``. Source: "Give a running agent an inbox"; P1.
+    """
 
     def __init__(self) -> None:
         # deque.append and popleft are atomic: no lock, so the core needs no threads to be safe with them

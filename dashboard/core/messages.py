@@ -81,6 +81,7 @@ class Message(msgspec.Struct, frozen=True):
     sender: Sender
     composed_at: int  # microseconds since the epoch, UTC
     expires_at: int | None = None
+    batch_id: str | None = None  # the broadcast that it is a part of (A6)
 
 
 class MessageState(StrEnum):
@@ -111,15 +112,38 @@ class ReturnReason(StrEnum):
 
 REASONS = {
     ReturnReason.RUN_ENDED: "the run ended before it read it",
-    ReturnReason.CANCELLED: "the run was cancelled",
+    ReturnReason.CANCELLED: "the run, or its turn, was cancelled",
     ReturnReason.HOST_LOST: "the host process died",
     ReturnReason.READER_FAILED: "the run could not read its mail",
     ReturnReason.IN_DOUBT: "the run took it and then failed",
 }
 
 
+class Withdraw(msgspec.Struct, frozen=True, tag="withdraw"):
+    """Take a message back: nobody will read it."""
+
+
+class Edit(msgspec.Struct, frozen=True, tag="edit"):
+    """Put another body in the place of a message's; it keeps its place (A4)."""
+
+    body: str
+
+
+class Hold(msgspec.Struct, frozen=True, tag="hold"):
+    """Keep a message out of reading and waking, until it is released with ``held=False``."""
+
+    held: bool = True
+
+
+class Promote(msgspec.Struct, frozen=True, tag="promote"):
+    """Move a follow-up to the tail of the steer lane."""
+
+
+Amendment = Withdraw | Edit | Hold | Promote  # what can be done to a message while it is open (A10)
+
+
 class Refusal(StrEnum):
-    """Why a message was refused at send. Nothing of it was stored."""
+    """Why a message was refused at send, or an amendment of one. Nothing was changed."""
 
     EMPTY = "empty"
     TOO_LARGE = "too_large"
@@ -129,10 +153,11 @@ class Refusal(StrEnum):
     RUN_ENDED = "run_ended"
     NOT_READING = "not_reading"
     ID_REUSED = "id_reused"
+    TOO_LATE = "too_late"  # an amendment of a message that has come to its end (A10)
 
 
 class Receipt(msgspec.Struct, frozen=True):
-    """What a sender gets back once a message is stored."""
+    """What a sender gets back once a message, or an amendment of it, is stored."""
 
     message_id: str
     to: str  # the display name, or the bare label while unbound

@@ -1,40 +1,26 @@
 """Folding events into what a console shows: deterministic, and constant work per event.
 
-A projection mutates only itself, and each fold says what changed, so that a view repaints that and nothing else.
+A projection mutates only itself, and each fold says what changed. This is the one entrance: what happens to mail
+is folded in ``mail_fold``, and each run's transcript is written in ``transcript_fold``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from dashboard.core import events as e
-from dashboard.core.history import Assistant, Entry, System, ToolResult, User
-from dashboard.core.messages import REASONS, MessageState
+from dashboard.core.changes import Changes, Refused
+from dashboard.core.mail_fold import MailEvent, MailFold
 from dashboard.core.outcomes import Outcome
-from dashboard.core.transcript import MessageEntry, TextEntry, TextKind, ToolEntry, TranscriptEntry
+from dashboard.core.records import Record, run_of
+from dashboard.core.transcript import TextKind
+from dashboard.core.transcript_fold import TranscriptFold
 from dashboard.core.views import MessageView, RunState, RunView
 
-
-@dataclass(slots=True)
-class Changes:
-    """What a fold touched.
-
-    Args:
-        runs: ids of the runs whose head line changed: state, round, tool, counters.
-        entries: per run, the index of the first transcript entry that is new or changed.
-        messages: ids of the messages whose fate moved.
-        started: ids of the runs that are new, in order.
-        notices: what people should be told, in order.
-        session: whether the session as a whole changed: its title, its host, its end.
-    """
-
-    runs: set[str] = field(default_factory=set)
-    entries: dict[str, int] = field(default_factory=dict)
-    messages: set[str] = field(default_factory=set)
-    started: list[str] = field(default_factory=list)
-    notices: list[e.NoticeRaised] = field(default_factory=list)
-    session: bool = False
+SessionEvent = e.HostStarted | e.SessionClosed
+ControlEvent = e.ControlRequested | e.ControlApplied | e.ControlRefused
+_TURN_ENDS = {Outcome.CANCELLED: TextKind.TURN_CANCELLED, Outcome.ERROR: TextKind.TURN_FAILED}
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,18 +35,7 @@ class Counts:
     lost: int = 0
     pending: int = 0
     tokens: int = 0
-
-
-@dataclass(slots=True)
-class _Open:
-    """A run's entries that may still grow."""
-
-    text: TextEntry | None = None
-    reasoning: TextEntry | None = None
-    tools: dict[str, int] = field(default_factory=dict)  # tool call id to entry index
-    deliveries: dict[int, e.MessageDelivered] = field(
-        default_factory=dict
-    )  # by history index, until it is appended
+    asking: int = 0  # of the live ones, those that need somebody's word to go on
 
 
 class Projection:
@@ -72,11 +47,11 @@ class Projection:
         self.labels: tuple[str, ...] = ()
         self.closed: str | None = None
         self.runs: dict[str, RunView] = {}
-        self.messages: dict[str, MessageView] = {}
-        self._open: dict[str, _Open] = {}
-        self._pending: set[str] = set()
+        self._transcripts: dict[str, TranscriptFold] = {}
+        self._mail = MailFold(self.runs, self._transcripts)
+        self._asked: dict[str, e.ControlRequested] = {}  # what the host was asked for and has not answered
 
-    def fold(self, records: Iterable[e.Record]) -> Changes:
+    def fold(self, records: Iterable[Record]) -> Changes:
         """Take events in order, each once; one that was taken before is passed over."""
         changes = Changes()
         for record in records:
@@ -84,6 +59,11 @@ class Projection:
                 self.seq = record.seq
                 self._take(record, changes)
         return changes
+
+    @property
+    def messages(self) -> dict[str, MessageView]:
+        """Every message by its id, in the order of acceptance."""
+        return self._mail.messages
 
     @property
     def at_work(self) -> bool:
@@ -104,12 +84,13 @@ class Projection:
             stopped=stopped,
             failed=ended - done - stopped - lost,
             lost=lost,
-            pending=len(self._pending),
+            pending=len(self._mail.pending),
             tokens=sum(run.tokens for run in self.runs.values()),
+            asking=states.count(RunState.APPROVAL),
         )
 
     def pending_for(self, run_id: str) -> list[MessageView]:
-        """Give the messages that wait for a run, in the order of acceptance."""
+        """Give the messages that wait for a run, in the order of acceptance; one that was promoted stands last."""
         return [self.messages[message_id] for message_id in self.runs[run_id].waiting]
 
     def tree(self) -> list[RunView]:
@@ -122,33 +103,39 @@ class Projection:
             rest.extend(self.runs[child] for child in reversed(run.children))
         return ordered
 
-    def _take(self, record: e.Record, changes: Changes) -> None:
-        run = self.runs.get(e.run_of(record.event) or "")
-        match record.event:
-            case e.HostStarted() | e.SessionClosed():
-                self._take_session(record.event, changes)
-            case e.RunStarted():
-                self._start(record.event, record.at, changes)
-            case e.MessageQueued() | e.MessageBound() | e.MessageReturned() | e.MessageExpired():
-                self._take_message(record.event, record.seq, record.at, changes)
-            case e.NoticeRaised():
-                changes.notices.append(record.event)
-                if run is not None:
-                    self._text(run, TextKind.NOTICE, record, record.event.text, changes)
-            case e.Unknown() if run is not None:
-                self._text(run, TextKind.RAW, record, f"{record.event.type} {record.event.payload}", changes)
-            case _:
-                if run is not None:
-                    self._take_run(run, record, changes)
+    def _take(self, record: Record, changes: Changes) -> None:
+        event = record.event
+        run = self.runs.get(run_of(event) or "")
+        if isinstance(event, e.RunStarted):
+            self._start(event, record.at, changes)
+        elif isinstance(event, SessionEvent):
+            self._take_session(event, changes)
+        elif isinstance(event, MailEvent):
+            self._mail.take(event, record, changes)
+        elif isinstance(event, ControlEvent):
+            self._take_control(event, record.at, changes)
+        else:
+            if isinstance(event, e.NoticeRaised):
+                changes.notices.append(event)
+            if run is not None:
+                self._take_run(run, record, changes)
         if run is not None:
             run.last_at = record.at
 
-    def _take_session(self, event: e.HostStarted | e.SessionClosed, changes: Changes) -> None:
+    def _take_session(self, event: SessionEvent, changes: Changes) -> None:
         changes.session = True
         if isinstance(event, e.HostStarted):
             self.title, self.labels, self.closed = event.title, event.labels, None
         else:
             self.closed = event.reason
+
+    def _take_control(self, event: ControlEvent, at: int, changes: Changes) -> None:
+        if isinstance(event, e.ControlRequested):
+            self._asked[event.control_id] = event
+            return
+        asked = self._asked.pop(event.control_id, None)
+        if isinstance(event, e.ControlRefused):
+            changes.refused.append(Refused(asked, event, at))
 
     def _start(self, event: e.RunStarted, at: int, changes: Changes) -> None:
         parent = self.runs.get(event.parent_run_id or "")
@@ -165,7 +152,7 @@ class Projection:
             last_at=at,
         )
         self.runs[run.run_id] = run
-        self._open[run.run_id] = _Open()
+        self._transcripts[run.run_id] = TranscriptFold(run)
         changes.started.append(run.run_id)
         changes.runs.add(run.run_id)
         if parent is not None:
@@ -173,210 +160,92 @@ class Projection:
             parent.live_children += 1
             changes.runs.add(parent.run_id)
 
-    def _take_run(self, run: RunView, record: e.Record, changes: Changes) -> None:
+    def _take_run(self, run: RunView, record: Record, changes: Changes) -> None:
+        event, transcript = record.event, self._transcripts[run.run_id]
+        match event:
+            case e.NoticeRaised():
+                transcript.note(TextKind.NOTICE, event.text, record, changes)
+            case e.Unknown():
+                transcript.note(TextKind.RAW, f"{event.type} {event.payload}", record, changes)
+            case e.TextDelta() | e.ReasoningDelta() if run.blocked_on is None:
+                transcript.grow(event, record, changes)  # the head line does not change with what streams by
+            case _:
+                run.blocked_on = None
+                self._move_run(run, transcript, record, changes)
+                changes.runs.add(run.run_id)
+
+    def _move_run(self, run: RunView, transcript: TranscriptFold, record: Record, changes: Changes) -> None:
         event = record.event
         match event:
             case e.TextDelta() | e.ReasoningDelta():
-                self._grow(run, record, changes)
-                return  # the head line does not change with what streams by
+                transcript.grow(event, record, changes)
             case e.TurnStarted():
                 run.turn, run.idle = event.turn, False
             case e.TurnFinished():
-                run.idle, run.answer = run.parent_run_id is None, event.answer
+                self._end_turn(run, transcript, event, record, changes)
             case e.RoundStarted():
                 run.round, run.step, run.max_iterations = event.round, event.step, event.max_iterations
+                transcript.begin_round()
             case e.RoundFinished():
                 run.input_tokens += event.input_tokens
                 run.output_tokens += event.output_tokens
+            case e.RunPaused():
+                run.paused, run.paused_by = True, event.by
+                transcript.note(TextKind.PAUSED, event.by, record, changes)
+            case e.RunResumed():
+                run.paused = False
+                kind = TextKind.STEPPED if event.one_round else TextKind.RESUMED
+                transcript.note(kind, event.by, record, changes)
+            case e.RunBlocked():
+                run.blocked_on = event.on
+                transcript.note(TextKind.BLOCKED, event.on, record, changes)
+            case e.ApprovalRequested():
+                run.approvals[event.approval_id] = event
+                transcript.ask(event, record, changes)
+            case e.ApprovalAnswered():
+                asked = run.approvals.pop(event.approval_id, None)
+                if asked is not None:
+                    transcript.answer(asked, event, record.at, changes)
             case e.ToolCalled():
                 run.tools[event.tool_call_id] = (event.name, record.at)
-                entry = ToolEntry(
-                    record.seq, record.at, event.round, event.tool_call_id, event.name, event.arguments
-                )
-                self._open[run.run_id].tools[event.tool_call_id] = self._add(run, entry, changes)
+                transcript.call(event, record, changes)
             case e.ToolReturned():
                 run.tools.pop(event.tool_call_id, None)
-                self._settle(run, event.tool_call_id, event.text, event.is_error, event.elapsed, changes)
-            case e.MessageDelivered():
-                self._deliver(run, event, record.at, changes)
+                transcript.take_return(event, changes)
             case e.HistoryAppended():
-                self._append(run, event.index, event.entry, record, changes)
+                transcript.store(event, record, changes)
             case e.RunFinished():
-                self._end(run, event, record, changes)
+                self._end_run(run, transcript, event, record, changes)
             case _:
-                return
-        changes.runs.add(run.run_id)
+                pass  # a prompt of the loop's own and a longer budget show in the history and in the next round
 
-    def _grow(self, run: RunView, record: e.Record, changes: Changes) -> None:
-        event = record.event
-        if not isinstance(event, e.Delta):
-            return
-        growing = self._open[run.run_id]
-        reasoning = isinstance(event, e.ReasoningDelta)
-        entry = growing.reasoning if reasoning else growing.text
-        if entry is None:
-            kind = TextKind.REASONING if reasoning else TextKind.ANSWER
-            entry = TextEntry(kind, record.seq, record.at, event.round)
-            self._add(run, entry, changes)
-            if reasoning:
-                growing.reasoning = entry
-            else:
-                growing.text = entry
-        entry.grow(event.text)
-        self._touch(run, _last_index(run, entry), changes)
-
-    def _append(self, run: RunView, index: int, entry: Entry, record: e.Record, changes: Changes) -> None:
-        """The stored entry is the truth: what was streamed is brought in line with it."""
-        growing = self._open[run.run_id]
-        match entry:
-            case Assistant():
-                self._store(run, TextKind.REASONING, growing.reasoning, entry.reasoning, record, changes)
-                self._store(run, TextKind.ANSWER, growing.text, entry.content, record, changes)
-                growing.reasoning = growing.text = None
-            case ToolResult():
-                at = growing.tools.get(entry.call_id)
-                tool = run.entries[at] if at is not None else None
-                if isinstance(tool, ToolEntry) and tool.result is None:
-                    self._settle(run, entry.call_id, entry.content, entry.is_error, 0, changes)
-                growing.tools.pop(entry.call_id, None)
-            case User():
-                delivered = growing.deliveries.pop(index, None)
-                if delivered is not None:
-                    self._add(run, self._message_entry(delivered, entry.content, record), changes)
-                elif entry.provenance is not None:
-                    self._text(run, TextKind.LOOP, record, entry.content, changes)
-                else:
-                    kind = TextKind.PROMPT if run.entries else TextKind.TASK
-                    self._text(run, kind, record, entry.content, changes)
-            case System():
-                pass  # the same for every run of a type, and not what an operator watches for
-
-    def _store(
-        self, run: RunView, kind: TextKind, shown: TextEntry | None, text: str, record: e.Record, changes: Changes
+    def _end_turn(
+        self, run: RunView, transcript: TranscriptFold, event: e.TurnFinished, record: Record, changes: Changes
     ) -> None:
-        if shown is None:
-            if text:
-                self._text(run, kind, record, text, changes)
-        elif shown.text != text:
-            shown.replace(text)
-            self._touch(run, _last_index(run, shown), changes)
+        run.idle, run.answer = run.parent_run_id is None, event.answer
+        self._abandon(run, transcript, record, changes)
+        if event.outcome is Outcome.ERROR:
+            changes.failed_turns.append(event)
+        kind = _TURN_ENDS.get(event.outcome)
+        if kind is not None:
+            transcript.note(kind, event.error, record, changes)
 
-    def _settle(
-        self, run: RunView, call_id: str, result: str, is_error: bool, elapsed: int, changes: Changes
+    def _end_run(
+        self, run: RunView, transcript: TranscriptFold, event: e.RunFinished, record: Record, changes: Changes
     ) -> None:
-        index = self._open[run.run_id].tools.get(call_id)
-        entry = run.entries[index] if index is not None else None
-        if index is not None and isinstance(entry, ToolEntry):
-            entry.settle(result, is_error, elapsed)
-            self._touch(run, index, changes)
-
-    def _deliver(self, run: RunView, event: e.MessageDelivered, at: int, changes: Changes) -> None:
-        self._open[run.run_id].deliveries[event.history_index] = event
-        message = self.messages.get(event.message_id or "")
-        if message is not None:
-            self._close_message(message, MessageState.DELIVERED, at, changes)
-            message.round = event.round
-
-    def _message_entry(self, delivered: e.MessageDelivered, text: str, record: e.Record) -> MessageEntry:
-        message = self.messages.get(delivered.message_id or "")
-        return MessageEntry(
-            record.seq,
-            record.at,
-            delivered.round,
-            text,
-            message.sender if message else None,
-            message.composed_at if message else record.at,
-            delivered.message_id,
-        )
-
-    def _take_message(
-        self,
-        event: e.MessageQueued | e.MessageBound | e.MessageReturned | e.MessageExpired,
-        seq: int,
-        at: int,
-        changes: Changes,
-    ) -> None:
-        if isinstance(event, e.MessageQueued):
-            state = MessageState.QUEUED if event.run_id else MessageState.UNBOUND
-            self.messages[event.message_id] = MessageView(
-                event.message_id, event.to, event.run_id, event.body, event.lane, event.wake, event.sender,
-                event.composed_at, at, state,
-            )  # fmt: skip
-            self._pending.add(event.message_id)
-            self._wait(event.run_id, event.message_id, changes)
-        message = self.messages.get(event.message_id)
-        if message is None:
-            return
-        changes.messages.add(message.message_id)
-        match event:
-            case e.MessageBound():
-                message.run_id, message.to, message.state = event.run_id, event.to, MessageState.QUEUED
-                self._wait(event.run_id, event.message_id, changes)
-            case e.MessageReturned():
-                message.reason = event.reason
-                self._close_message(message, MessageState.UNDELIVERABLE, at, changes)
-                self._give_back(message, REASONS[event.reason], seq, at, changes)
-            case e.MessageExpired():
-                self._close_message(message, MessageState.EXPIRED, at, changes)
-                self._give_back(message, "its time had passed", seq, at, changes)
-            case _:
-                pass
-
-    def _give_back(self, message: MessageView, why: str, seq: int, at: int, changes: Changes) -> None:
-        """Keep a message that was not read in sight, with its text, where its run's transcript ends."""
-        run = self.runs.get(message.run_id or "")
-        if run is not None:
-            entry = MessageEntry(seq, at, 0, message.body, message.sender, message.composed_at, message.message_id)
-            entry.returned = why
-            self._add(run, entry, changes)
-
-    def _wait(self, run_id: str | None, message_id: str, changes: Changes) -> None:
-        run = self.runs.get(run_id or "")
-        if run is not None:
-            run.waiting[message_id] = None
-            changes.runs.add(run.run_id)
-
-    def _close_message(self, message: MessageView, state: MessageState, at: int, changes: Changes) -> None:
-        message.state, message.ended_at = state, at
-        changes.messages.add(message.message_id)
-        self._pending.discard(message.message_id)
-        run = self.runs.get(message.run_id or "")
-        if run is not None:
-            run.waiting.pop(message.message_id, None)
-            changes.runs.add(run.run_id)
-
-    def _end(self, run: RunView, event: e.RunFinished, record: e.Record, changes: Changes) -> None:
         run.outcome, run.answer, run.error = event.outcome, event.answer or run.answer, event.error
         run.ended_at = record.at
-        run.tools.clear()
-        run.idle = False
-        for index in self._open[run.run_id].tools.values():
-            entry = run.entries[index]
-            if isinstance(entry, ToolEntry) and entry.result is None:
-                entry.abandon()
-                self._touch(run, index, changes)
-        said = event.error if event.outcome is Outcome.ERROR else ""
-        self._text(run, TextKind.END, record, said, changes)
+        run.idle = run.paused = False
+        self._abandon(run, transcript, record, changes)
+        said = event.error if event.outcome in (Outcome.ERROR, Outcome.CANCELLED) else ""
+        transcript.note(TextKind.END, said, record, changes)
         parent = self.runs.get(run.parent_run_id or "")
         if parent is not None:
             parent.live_children -= 1
             changes.runs.add(parent.run_id)
 
-    def _text(self, run: RunView, kind: TextKind, record: e.Record, text: str, changes: Changes) -> None:
-        entry = TextEntry(kind, record.seq, record.at, run.round)
-        entry.replace(text)
-        self._add(run, entry, changes)
-
-    def _add(self, run: RunView, entry: TranscriptEntry, changes: Changes) -> int:
-        run.entries.append(entry)
-        index = len(run.entries) - 1
-        self._touch(run, index, changes)
-        return index
-
-    def _touch(self, run: RunView, index: int, changes: Changes) -> None:
-        changes.entries[run.run_id] = min(index, changes.entries.get(run.run_id, index))
-
-
-def _last_index(run: RunView, entry: TranscriptEntry) -> int:
-    """Find an entry near the end of a transcript, where everything that still grows is."""
-    return next(index for index in range(len(run.entries) - 1, -1, -1) if run.entries[index] is entry)
+    def _abandon(self, run: RunView, transcript: TranscriptFold, record: Record, changes: Changes) -> None:
+        """Let go of the calls and requests that a turn leaves open: nothing is left to answer them."""
+        run.tools.clear()
+        run.approvals.clear()
+        transcript.abandon(record.at, changes)

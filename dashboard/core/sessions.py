@@ -5,14 +5,17 @@ Nothing above knows that a session is a SQLite file.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import Protocol
 
 import msgspec
 
-from dashboard.core.events import ControlAction, KnownEvent, Record
+from dashboard.core.events import ControlAction, KnownEvent
 from dashboard.core.inbox import Inbox
-from dashboard.core.messages import Message, Preset, Receipt
+from dashboard.core.messages import Amendment, Message, Preset, Receipt, Refusal
+from dashboard.core.records import Record
+from dashboard.core.views import RunView
 
 
 class HostState(StrEnum):
@@ -40,11 +43,48 @@ class HostStatus(msgspec.Struct, frozen=True):
 
 
 class Control(msgspec.Struct, frozen=True):
-    """One thing that an operator asked of the host."""
+    """One thing that an operator asked of the host.
+
+    Args:
+        id: the request.
+        action: a ``ControlAction``, or one of a newer console's that this host does not know.
+        run_id: the run that it is about, where it is about one.
+        by: who asked.
+        approval_id: what an ``allow`` or ``deny`` answers.
+        reason: why, in the operator's words.
+        seq: its place among the session's events.
+    """
 
     id: str
-    action: str  # a ``ControlAction``, or one of a newer console's that this host does not know
+    action: str
     run_id: str | None = None
+    by: str = ""
+    approval_id: str | None = None
+    reason: str = ""
+    seq: int | None = None
+
+
+class BatchPart(msgspec.Struct, frozen=True):
+    """One recipient of a broadcast, and the message that is meant for it.
+
+    Args:
+        run_id: the recipient, fixed when the broadcast was composed (A6).
+        name: its display name, to be shown before sending.
+        message: its own message, with an id of its own and the ``batch_id`` that all parts share.
+    """
+
+    run_id: str
+    name: str
+    message: Message
+
+
+class BatchResult(msgspec.Struct, frozen=True):
+    """What became of one part of a broadcast at send: a receipt, or the reason why it was refused."""
+
+    part: BatchPart
+    receipt: Receipt | None = None
+    refusal: Refusal | None = None
+    what: str = ""  # the refusal as a sentence
 
 
 class OperatorSession(Protocol):
@@ -81,8 +121,49 @@ class OperatorSession(Protocol):
         """
         ...
 
-    async def request(self, action: ControlAction, run_id: str | None = None) -> str:
-        """Ask the host for something; gives the control's id."""
+    def compose_batch(self, body: str, preset: Preset, recipients: Sequence[RunView]) -> tuple[BatchPart, ...]:
+        """Make a broadcast to the runs that are given now, and to no others (A6).
+
+        Args:
+            body: what everyone gets.
+            preset: how everyone gets it.
+            recipients: the runs, as the operator sees them.
+        """
+        ...
+
+    async def broadcast(self, batch: Sequence[BatchPart]) -> tuple[BatchResult, ...]:
+        """Store a broadcast, each part for its run, in one step; a part that is refused stops no other.
+
+        Raises:
+            JournalError: nothing of it could be stored; sending the same batch again is safe.
+        """
+        ...
+
+    async def amend(self, message_id: str, change: Amendment) -> Receipt:
+        """Withdraw, edit, hold, release or promote a message that is still open (A10).
+
+        Raises:
+            SendRefusedError: ``too_late``, ``unknown``, or the new body is refused; nothing was changed.
+            JournalError: it could not be stored.
+        """
+        ...
+
+    async def request(
+        self,
+        action: ControlAction,
+        run_id: str | None = None,
+        *,
+        approval_id: str | None = None,
+        reason: str = "",
+    ) -> str:
+        """Ask the host for something; gives the control's id.
+
+        Args:
+            action: what.
+            run_id: the run that it is about; not for ``stop_session``.
+            approval_id: what an ``allow`` or ``deny`` answers.
+            reason: why, for the run that is denied something.
+        """
         ...
 
     def probe(self) -> HostStatus:
@@ -108,6 +189,16 @@ class HostSession(Protocol):
 
     def beat(self) -> None:
         """Say that this host lives."""
+        ...
+
+    async def start(self, version: str, title: str, labels: tuple[str, ...]) -> None:
+        """Record that this process took the session; returns once that is stored.
+
+        Args:
+            version: of this package.
+            title: what the session is about, for people.
+            labels: what the roster can spawn: known addresses before the first such run (A5).
+        """
         ...
 
     async def controls(self) -> list[Control]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from dashboard.core.events import ApprovalAnswer
 from dashboard.core.messages import Sender
 
 
@@ -17,6 +18,12 @@ class TextKind(StrEnum):
     LOOP = "loop"  # the loop's own prompt: a nudge, or the wrap-up
     PROMPT = "prompt"  # a user entry that is neither the task nor recorded as mail
     NOTICE = "notice"
+    PAUSED = "paused"  # the text is who held the run
+    RESUMED = "resumed"  # the text is who let it go on
+    STEPPED = "stepped"  # the text is who let it make one round
+    BLOCKED = "blocked"  # the text is what it could not go on without
+    TURN_CANCELLED = "turn cancelled"  # the text is who cancelled it
+    TURN_FAILED = "turn failed"  # the text is what went wrong
     END = "end"
     RAW = "raw"  # an event of a type that this version does not know
 
@@ -64,7 +71,13 @@ class ToolEntry:
     result: str | None = None
     is_error: bool = False
     elapsed: int = 0  # microseconds
-    abandoned: bool = False  # its run ended before it returned
+    asking: bool = False  # it has not begun: somebody has to allow it first
+    abandoned: bool = False  # its turn ended before it returned
+
+    def ask(self, asking: bool) -> None:
+        """Note that it waits to be allowed, or no longer does."""
+        self.asking = asking
+        self.version += 1
 
     def abandon(self) -> None:
         """Note that nothing will come back."""
@@ -74,6 +87,28 @@ class ToolEntry:
     def settle(self, result: str, is_error: bool, elapsed: int = 0) -> None:
         """Note what came back."""
         self.result, self.is_error, self.elapsed = result, is_error, elapsed
+        self.version += 1
+
+
+@dataclass(slots=True)
+class ApprovalEntry:
+    """A tool call that somebody has to allow, and the answer once there is one."""
+
+    seq: int
+    at: int
+    round: int
+    name: str
+    arguments: str
+    expires_at: int | None  # when it counts as denied
+    version: int = 0
+    answer: ApprovalAnswer | None = None
+    by: str = ""
+    reason: str = ""
+    answered_at: int = 0
+
+    def settle(self, answer: ApprovalAnswer, at: int, by: str = "", reason: str = "") -> None:
+        """Note how it was answered, or that nobody will answer any more."""
+        self.answer, self.answered_at, self.by, self.reason = answer, at, by, reason
         self.version += 1
 
 
@@ -90,6 +125,8 @@ class MessageEntry:
     message_id: str | None = None
     version: int = 0
     returned: str = ""  # why it was not read; empty for one that was
+    edited: bool = False  # these are not the words that its sender sent first
+    edited_by: str = ""
 
 
-TranscriptEntry = TextEntry | ToolEntry | MessageEntry
+TranscriptEntry = TextEntry | ToolEntry | ApprovalEntry | MessageEntry

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from dashboard.core.events import ApprovalRequested
 from dashboard.core.labels import display_name, short_name
 from dashboard.core.messages import Lane, MessageState, Preset, ReturnReason, Sender, preset_of
 from dashboard.core.outcomes import Outcome
@@ -17,6 +18,9 @@ class RunState(StrEnum):
     WORKING = "working"  # the model has the word
     TOOL = "in tool"
     WAITING = "waiting"  # for its sub-agents
+    APPROVAL = "needs approval"  # a tool waits for somebody's word
+    PAUSED = "paused"  # held at a boundary
+    BLOCKED = "blocked"  # until something outside of it gives way
     IDLE = "idle"  # a root between two turns
     DONE = "done"
     CAPPED = "capped"  # done, but its round budget ran out
@@ -56,6 +60,10 @@ class RunView:
     round: int = 0
     step: int = 0
     idle: bool = False
+    paused: bool = False
+    paused_by: str = ""
+    blocked_on: str | None = None  # until its next event
+    approvals: dict[str, ApprovalRequested] = field(default_factory=dict)  # those without an answer, in order
     tools: dict[str, tuple[str, int]] = field(default_factory=dict)  # running calls: id to name and start
     live_children: int = 0
     children: list[str] = field(default_factory=list)
@@ -84,6 +92,12 @@ class RunView:
         """What it is doing."""
         if self.outcome is not None:
             return ENDS[self.outcome]
+        if self.approvals:  # before all else: it waits for a person
+            return RunState.APPROVAL
+        if self.blocked_on is not None:
+            return RunState.BLOCKED
+        if self.paused:  # also between two turns: mail does not wake it then
+            return RunState.PAUSED
         if self.idle:
             return RunState.IDLE
         if self.tools:
@@ -98,7 +112,10 @@ class RunView:
 
 @dataclass(slots=True)
 class MessageView:
-    """One message and its fate so far. Times are microseconds since the epoch, UTC."""
+    """One message and its fate so far, with the body and the lane that it has now.
+
+    Times are microseconds since the epoch, UTC.
+    """
 
     message_id: str
     to: str
@@ -113,6 +130,13 @@ class MessageView:
     reason: ReturnReason | None = None
     round: int = 0
     ended_at: int = 0
+    batch_id: str | None = None  # the broadcast that it is a part of (A6)
+    taken: bool = False  # by a loop that has not said yet that it read it
+    held: bool = False  # kept out of reading and waking until it is released
+    held_by: str = ""
+    edited: bool = False  # the body is not what its sender sent first
+    edited_by: str = ""
+    withdrawn_by: str = ""
 
     @property
     def preset(self) -> Preset | None:

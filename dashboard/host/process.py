@@ -41,7 +41,9 @@ async def _host(folder: Path, make_roster: Callable[[Path], Roster], linger: flo
     session = JournalHostSession(folder)
     reason = "the host failed; its log says why"
     try:
-        supervisor = Supervisor(session, linger, Runtime())
+        supervisor = Supervisor(
+            session, linger, Runtime(emit=session.emit, next_ordinal=session.inbox.next_ordinal)
+        )
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGTERM, supervisor.stop, "the host was asked to end (SIGTERM)")
         loop.add_signal_handler(signal.SIGINT, supervisor.stop, "the host was interrupted (SIGINT)")

@@ -11,6 +11,7 @@ from dashboard.core.errors import JournalError
 from dashboard.core.sessions import HostState
 from dashboard.journal.clock import wall_clock
 from dashboard.journal.home import JOURNAL_NAME, session_folders
+from dashboard.journal.ledger import CLOSED
 from dashboard.journal.lock import host_is_dead, living_state
 from dashboard.journal.tail import Tail
 
@@ -45,7 +46,7 @@ class SessionSummary(msgspec.Struct, frozen=True):
 
 
 def summarize(folder: Path, now: int | None = None) -> SessionSummary:
-    """Read how a session stands, without changing it.
+    """Read how a session stands, without changing anything that it says.
 
     Args:
         folder: the session's folder.
@@ -81,7 +82,7 @@ def _summarize(folder: Path, now: int) -> SessionSummary:
         if dead is None:
             state = living_state(int(store.meta("heartbeat") or 0), now)
         else:
-            state = HostState.CLOSED if store.meta("over") == "closed" else HostState.LOST
+            state = HostState.CLOSED if store.over == CLOSED else HostState.LOST
         return SessionSummary(
             session_id=folder.name,
             state=state,

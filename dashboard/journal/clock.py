@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
+
+Clock = Callable[[], int]  # microseconds since the epoch, UTC
 
 
 def wall_clock() -> int:

@@ -12,7 +12,7 @@ import apsw
 from dashboard.core.errors import JournalError
 
 APPLICATION_ID = 0x5D_B0_A2_D0
-VERSION = 1
+VERSION = 2
 OLDEST_SQLITE = (3, 51, 3)  # older ones can reset a WAL that another process still writes to
 
 TABLES = """
@@ -29,9 +29,10 @@ CREATE TABLE run (
 CREATE TABLE message (
   id TEXT PRIMARY KEY, place INTEGER NOT NULL, address TEXT NOT NULL, label TEXT NOT NULL, run_id TEXT,
   lane TEXT NOT NULL, wake INTEGER NOT NULL, state TEXT NOT NULL, reason TEXT, expires_at INTEGER,
-  sender_kind TEXT NOT NULL, message BLOB NOT NULL, body_bytes INTEGER NOT NULL
+  sender_kind TEXT NOT NULL, message BLOB NOT NULL, body_bytes INTEGER NOT NULL,
+  accepted INTEGER, held INTEGER NOT NULL DEFAULT 0, taken INTEGER NOT NULL DEFAULT 0, original BLOB
 ) WITHOUT ROWID;
-CREATE INDEX message_open ON message (run_id, lane, place) WHERE state = 'queued';
+CREATE INDEX message_open ON message (run_id, lane, place, wake, held, taken, expires_at) WHERE state = 'queued';
 CREATE INDEX message_unbound ON message (label, place) WHERE state = 'unbound';
 CREATE TABLE delivery (
   message_id TEXT PRIMARY KEY REFERENCES message (id), run_id TEXT NOT NULL, round INTEGER NOT NULL,
@@ -42,6 +43,17 @@ CREATE TABLE control (
   state TEXT NOT NULL
 ) WITHOUT ROWID;
 CREATE TABLE console (id TEXT PRIMARY KEY, operator TEXT NOT NULL, seen_at INTEGER NOT NULL) WITHOUT ROWID;
+"""
+# Only adds, with defaults: a process of format 1 that has the file open goes on writing its named columns. Of its
+# messages ``accepted`` stays empty, which is their place. The index answers whether anything wakes by itself.
+FROM_1 = """
+ALTER TABLE message ADD COLUMN accepted INTEGER;
+ALTER TABLE message ADD COLUMN held INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE message ADD COLUMN taken INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE message ADD COLUMN original BLOB;
+DROP INDEX message_open;
+CREATE INDEX message_open ON message (run_id, lane, place, wake, held, taken, expires_at) WHERE state = 'queued';
+PRAGMA user_version = 2;
 """
 
 
@@ -66,7 +78,7 @@ def create(path: Path) -> apsw.Connection:
 
 
 def connect(path: Path) -> apsw.Connection:
-    """Open a journal that is there.
+    """Open a journal that is there; one of an older format is brought to this one first.
 
     Raises:
         JournalError: it is missing, foreign, torn, or of a newer version; the file is left as it is.
@@ -77,8 +89,9 @@ def connect(path: Path) -> apsw.Connection:
         connection = _connect(path)
         # looked at before anything is set: setting the journal mode alone would write to a foreign file
         application, version = connection.pragma("application_id"), connection.pragma("user_version")
-        if application == APPLICATION_ID and version == VERSION:
-            return _ready(connection)
+        if application == APPLICATION_ID and 1 <= version <= VERSION:
+            _upgrade(_ready(connection))
+            return connection
     except apsw.Error as error:
         raise JournalError(f"{path} cannot be read as a journal", str(error), "It is left as it is") from error
     connection.close()
@@ -88,6 +101,20 @@ def connect(path: Path) -> apsw.Connection:
         f"{path} was written by a newer version (format {version}; this one reads {VERSION})",
         fix="Upgrade with: pip install --upgrade subagent-dashboard",
     )
+
+
+def _upgrade(connection: apsw.Connection) -> None:
+    if connection.pragma("user_version") == VERSION:
+        return
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        if connection.pragma("user_version") == 1:  # looked at again: another process may have been faster
+            connection.execute(FROM_1)
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:  # a full disk makes SQLite roll back by itself
+            connection.execute("ROLLBACK")
+        raise
 
 
 def _connect(path: Path) -> apsw.Connection:

@@ -4,35 +4,32 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from pathlib import Path
 
 from filelock import FileLock
 
-from dashboard.core.events import (
-    ControlAction,
-    ControlRequested,
-    HostStarted,
-    KnownEvent,
-    Record,
-    SessionClosed,
-)
+from dashboard.core.events import ControlAction, ControlRequested, HostStarted, SessionClosed
 from dashboard.core.ids import ENTROPY_BYTES, sortable_id
-from dashboard.core.messages import Message, Preset, Receipt, Sender, SenderKind
-from dashboard.core.sessions import Control, HostState, HostStatus
-from dashboard.core.text import storable
+from dashboard.core.messages import Amendment, Message, Preset, Receipt, Sender, SenderKind
+from dashboard.core.records import Record, decode
+from dashboard.core.sessions import BatchPart, BatchResult, Control, HostState, HostStatus
+from dashboard.core.views import RunView
 from dashboard.journal import lock, mailroom, schema
-from dashboard.journal.clock import wall_clock
+from dashboard.journal.clock import Clock, wall_clock
 from dashboard.journal.home import JOURNAL_NAME
+from dashboard.journal.inline import InlineWriter
+from dashboard.journal.jobs import Job, Writer
+from dashboard.journal.ledger import CLOSED
+from dashboard.journal.mail_desk import MailDesk
 from dashboard.journal.routed_inbox import RoutedInbox
 from dashboard.journal.store import Store
 from dashboard.journal.tail import Tail, reading
-from dashboard.journal.writer import InlineWriter, Job, ThreadWriter, Writer
+from dashboard.journal.writer import ThreadWriter
 
 PRESENCE_PERIOD = 5_000_000  # how often a console says that it is there
 POLL_SECONDS = 0.05
-Clock = Callable[[], int]
 
 
 class JournalOperatorSession:
@@ -50,10 +47,10 @@ class JournalOperatorSession:
 
     def __init__(self, folder: Path, operator: str, clock: Clock = wall_clock, *, inline: bool = False) -> None:
         self._folder = folder
-        self._operator = storable(operator)
         self._clock = clock
         self._tail = Tail(folder / JOURNAL_NAME)
         self._writer = _writer(folder / JOURNAL_NAME, clock, inline=inline)
+        self._desk = MailDesk(self._writer, Sender(SenderKind.OPERATOR, operator), clock)
         self._console_id = sortable_id("console", clock(), os.urandom(ENTROPY_BYTES))
         self._behind = False
         self._seen_at = 0
@@ -68,7 +65,7 @@ class JournalOperatorSession:
     @property
     def operator(self) -> str:
         """Whose messages these will be."""
-        return self._operator
+        return self._desk.sender.name
 
     def now(self) -> int:
         """Give the time in microseconds since the epoch, UTC."""
@@ -86,23 +83,44 @@ class JournalOperatorSession:
         return records
 
     def compose(self, body: str, preset: Preset) -> Message:
-        """Make a message of this operator's, with its id and time."""
-        at = self._clock()
-        sender = Sender(SenderKind.OPERATOR, self._operator)
-        return Message(
-            sortable_id("msg", at, os.urandom(ENTROPY_BYTES)), storable(body), preset.lane, preset.wake, sender, at
-        )
+        """Make a message of this operator's, with its id and time (A3)."""
+        return self._desk.compose(body, preset.lane, preset.wake)
+
+    def compose_batch(self, body: str, preset: Preset, recipients: Sequence[RunView]) -> tuple[BatchPart, ...]:
+        """Make a broadcast to the runs that are given now, and to no others (A6)."""
+        return self._desk.compose_batch(body, preset, recipients)
 
     async def send(self, address: str, message: Message) -> Receipt:
-        """Store a message for a run; a refusal stores nothing."""
-        job = Job(lambda store: mailroom.accept(store, address, message, self._clock()))
-        return await asyncio.wrap_future(self._writer.submit(job).future)
+        """Store a message for a run; a refusal stores nothing (A1)."""
+        return await asyncio.wrap_future(self._desk.send(address, message))
 
-    async def request(self, action: ControlAction, run_id: str | None = None) -> str:
+    async def broadcast(self, batch: Sequence[BatchPart]) -> tuple[BatchResult, ...]:
+        """Store a broadcast in one step; a part that is refused stops no other (A6)."""
+        return await asyncio.wrap_future(self._desk.broadcast(batch))
+
+    async def amend(self, message_id: str, change: Amendment) -> Receipt:
+        """Withdraw, edit, hold, release or promote a message that is still open (A10)."""
+        return await asyncio.wrap_future(self._desk.amend(message_id, change))
+
+    async def request(
+        self,
+        action: ControlAction,
+        run_id: str | None = None,
+        *,
+        approval_id: str | None = None,
+        reason: str = "",
+    ) -> str:
         """Ask the host for something; gives the control's id."""
         at = self._clock()
         control_id = sortable_id("ctl", at, os.urandom(ENTROPY_BYTES))
-        event = ControlRequested(control_id=control_id, action=action, by=self._operator, run_id=run_id)
+        event = ControlRequested(
+            control_id=control_id,
+            action=action,
+            by=self.operator,
+            run_id=run_id,
+            approval_id=approval_id,
+            reason=reason,
+        )
         await asyncio.wrap_future(self._writer.submit(Job(lambda store: store.append(event, at))).future)
         return control_id
 
@@ -112,7 +130,7 @@ class JournalOperatorSession:
         if abs(at - self._seen_at) < PRESENCE_PERIOD:
             return
         self._seen_at = at
-        row = (self._console_id, self._operator, at)
+        row = (self._console_id, self.operator, at)
         self._writer.submit(
             Job(
                 lambda store: store.connection.execute(
@@ -172,11 +190,8 @@ class JournalHostSession:
         schema.create(path).close()
         self._writer = _writer(path, clock, inline=inline, on_death=_end_process)
         self._tail = Tail(path)
-        self.inbox = RoutedInbox(self._writer, clock, self.changed)
-
-    def emit(self, event: KnownEvent) -> None:
-        """Append an event; never waits."""
-        self._writer.emit(event)
+        self.inbox = RoutedInbox(self._writer, clock=clock, changed=self.changed)
+        self.emit = self.inbox.emit  # the same bus, and known as the same: an event is told once per bus
 
     async def start(self, version: str, title: str, labels: tuple[str, ...]) -> None:
         """Record that this process took the session; returns once that is on disk, for the hand-shake."""
@@ -192,9 +207,10 @@ class JournalHostSession:
     async def controls(self) -> list[Control]:
         """Give what operators asked for and nobody has applied yet, in order."""
         rows = self._tail.store.rows(
-            "SELECT id, action, run_id FROM control WHERE state = 'requested' ORDER BY place"
+            "SELECT control.id, control.action, control.run_id, control.requested_by, control.place, event.payload"
+            " FROM control JOIN event ON event.seq = control.place WHERE state = 'requested' ORDER BY place"
         )
-        return [Control(control_id, action, run_id) for control_id, action, run_id in rows]
+        return [_control(*row) for row in rows]
 
     def console_seen_at(self) -> int:
         """Give when a console was last there, in microseconds since the epoch, UTC; 0 if never."""
@@ -210,22 +226,31 @@ class JournalHostSession:
 
     async def close(self, reason: str) -> None:
         """Record that the session is over, then let go of the journal and, last, of the lock."""
+        self.inbox.end_foreign_runs("the session was closed before its loop had said how it ended")
         event = SessionClosed(reason=reason)
         await asyncio.wrap_future(self._submit(lambda store: store.append(event, self._clock())).future)
         self._writer.close()
         self._tail.close()
         self._lock.release()
 
-    def _submit(self, work: Callable[[Store], object]) -> Job[object]:
+    def _submit(self, work: Callable[[Store], object]) -> Job[Store, object]:
         return self._writer.submit(Job(work))
 
 
+def _control(control_id: str, action: str, run_id: str | None, by: str, place: int, payload: bytes) -> Control:
+    asked = decode(payload)
+    if isinstance(asked, ControlRequested):
+        return Control(control_id, action, run_id, by, asked.approval_id, asked.reason, place)
+    return Control(control_id, action, run_id, by, seq=place)  # a newer console's: its table tells what it is
+
+
 def _how_it_ended(store: Store) -> HostState | None:
-    over = store.meta("over")
-    return None if over is None else HostState.CLOSED if over == "closed" else HostState.LOST
+    if store.over is None:
+        return None
+    return HostState.CLOSED if store.over == CLOSED else HostState.LOST
 
 
-def _writer(path: Path, clock: Clock, *, inline: bool, on_death: Callable[[], object] = bool) -> Writer:
+def _writer(path: Path, clock: Clock, *, inline: bool, on_death: Callable[[], object] = bool) -> Writer[Store]:
     return InlineWriter(path, clock) if inline else ThreadWriter(path, clock, on_death)
 
 

@@ -1,4 +1,4 @@
-"""Appending events inside one transaction: tables index, events tell, and both change together."""
+"""The ledger in a SQLite file: events appended inside one transaction, and what the rules of mail ask."""
 
 from __future__ import annotations
 
@@ -8,39 +8,33 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from dashboard.core.events import (
-    EVENT_VERSION,
-    ControlApplied,
-    ControlRefused,
-    ControlRequested,
-    Delta,
-    HostStarted,
-    KnownEvent,
-    MessageBound,
-    MessageReturned,
-    NoticeLevel,
-    NoticeRaised,
-    Record,
-    RunFinished,
-    RunStarted,
-    SessionClosed,
-    Unknown,
-    decode,
-    encode,
-    run_of,
-)
-from dashboard.core.labels import display_name
-from dashboard.core.messages import ReturnReason
-from dashboard.core.outcomes import Outcome
+from dashboard.core.events import KnownEvent, Unknown
+from dashboard.core.labels import RunRef, display_name
+from dashboard.core.messages import Lane, Message, MessageState, ReturnReason
+from dashboard.core.records import EVENT_VERSION, Record, decode, encode, run_of
+from dashboard.journal.indexing import index
+from dashboard.journal.ledger import StoredMessage
+from dashboard.journal.mailroom import follow, precede
+from dashboard.journal.mending import mend
 
 if TYPE_CHECKING:
     import apsw
 
-_RETURNS = {Outcome.CANCELLED: ReturnReason.CANCELLED, Outcome.LOST: ReturnReason.HOST_LOST}
+_message = msgspec.json.Decoder(Message)
+_MESSAGES = (
+    "SELECT m.message, m.original, m.address, m.label, m.run_id, m.state, m.lane, m.accepted, m.place, m.held,"
+    " m.taken, m.reason, run.ordinal, delivery.round FROM message AS m"
+    " LEFT JOIN run ON run.run_id = m.run_id LEFT JOIN delivery ON delivery.message_id = m.id"
+)
+_ACCEPTED = "coalesce(m.accepted, m.place)"  # a process of format 1 knows no other order than the place
+_WAKES = (
+    "SELECT 1 FROM message WHERE run_id = ? AND state = 'queued' AND wake AND NOT held AND NOT taken"
+    " AND coalesce(expires_at, ?) >= ?"
+)
 
 
 class Store:
-    """One connection's view of a journal. Every write happens inside ``transaction``.
+    """One connection's view of a journal, and the ledger of the mail in it.
 
     Args:
         connection: open, and used by one thread at a time.
@@ -60,7 +54,7 @@ class Store:
         self.connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
         self.connection.execute("BEGIN IMMEDIATE")
         try:
-            self._seq = self._last_seq()
+            self._seq = int(self.value("SELECT coalesce(max(seq), 0) FROM event"))
             yield
             self.connection.execute("COMMIT")
         except BaseException:
@@ -88,7 +82,7 @@ class Store:
         return self.connection.in_transaction
 
     def append(self, event: KnownEvent | Unknown, at: int) -> int:
-        """Append an event and bring the tables in line with it.
+        """Append an event, bring the tables in line with it, and do what follows from it.
 
         Args:
             event: what happened.
@@ -96,18 +90,22 @@ class Store:
 
         Returns:
             Its seq: gap-free, from 1.
+
+        Raises:
+            JournalError: it cannot be so.
         """
-        event, repaired = _storable(event)
+        event, notice = mend(event)
+        precede(self, event, at)
         self._seq += 1
         seq = self._seq
         self.connection.execute(
             "INSERT INTO event (seq, at, run_id, version, payload) VALUES (?, ?, ?, ?, ?)",
             (seq, at, run_of(event), EVENT_VERSION, encode(event)),
         )
-        self._index(event, at)
-        if repaired and not isinstance(event, Delta):
-            text = f"a {type(event).__name__} held characters that are not text; each is stored as U+FFFD"
-            self.append(NoticeRaised(level=NoticeLevel.WARNING, text=text, run_id=run_of(event)), at)
+        index(self, event, seq, at)
+        follow(self, event, at)
+        if notice is not None:
+            self.append(notice, at)
         return seq
 
     def records(self, after: int, limit: int) -> list[Record]:
@@ -134,93 +132,114 @@ class Store:
         """Give every row, as tuples; read at once, so that no read transaction stays open."""
         return self.connection.execute(query, bindings).fetchall()
 
-    def _last_seq(self) -> int:
-        return int(self.value("SELECT coalesce(max(seq), 0) FROM event"))
+    @property
+    def over(self) -> str | None:
+        """Why nothing here reads mail any more; ``None`` while a host may."""
+        over: str | None = self.meta("over")
+        return over
 
-    def _index(self, event: KnownEvent | Unknown, at: int) -> None:
-        match event:
-            case HostStarted():
-                self.set_meta("title", event.title)
-                self.set_meta("pid", event.pid)
-                self.set_meta("started_at", at)
-                self.connection.executemany(
-                    "INSERT OR IGNORE INTO label (label) VALUES (?)", [(label,) for label in event.labels]
-                )
-            case RunStarted():
-                self._start_run(event, at)
-            case RunFinished():
-                self._end_run(event, at)
-            case SessionClosed():
-                self.set_meta("over", "closed")
-                self.return_unbound(ReturnReason.RUN_ENDED, at)
-            case ControlRequested():
-                self.connection.execute(
-                    "INSERT INTO control (id, place, action, run_id, requested_by, state)"
-                    " VALUES (?, ?, ?, ?, ?, ?)",
-                    (event.control_id, self._seq, event.action, event.run_id, event.by, "requested"),
-                )
-            case ControlApplied():
-                self.connection.execute("UPDATE control SET state = 'applied' WHERE id = ?", (event.control_id,))
-            case ControlRefused():
-                self.connection.execute("UPDATE control SET state = 'refused' WHERE id = ?", (event.control_id,))
-            case _:
-                pass  # the rest is told by its event alone
+    def end(self, why: str) -> None:
+        """Note that nothing here reads mail any more."""
+        self.set_meta("over", why)
 
-    def return_unbound(self, reason: ReturnReason, at: int) -> None:
-        """Return the mail of labels whose next run will never start."""
-        self._return(
-            self.rows("SELECT id, run_id FROM message WHERE state = 'unbound' ORDER BY place"), reason, at
+    def runs(self) -> list[RunRef]:
+        """Give every run, in the order in which they started."""
+        rows = self.rows("SELECT run_id, label, ordinal, live, reading FROM run ORDER BY started")
+        return [
+            RunRef(run_id, label, ordinal, bool(live), bool(reading))
+            for run_id, label, ordinal, live, reading in rows
+        ]
+
+    def labels(self) -> set[str]:
+        """Give every label that was declared or seen."""
+        return {label for (label,) in self.rows("SELECT label FROM label")}
+
+    def message(self, message_id: str) -> StoredMessage | None:
+        """Give a message by its id."""
+        found = self._messages("WHERE m.id = ?", message_id)
+        return found[0] if found else None
+
+    def messages(self) -> list[StoredMessage]:
+        """Give every message, in the order of acceptance."""
+        return self._messages(f"ORDER BY {_ACCEPTED}")
+
+    def open_of(self, run_id: str) -> list[StoredMessage]:
+        """Give all that is open of a run, held and taken ones too, in the order of acceptance."""
+        return self._messages(f"WHERE m.run_id = ? AND m.state = 'queued' ORDER BY {_ACCEPTED}", run_id)
+
+    def taken(self, run_id: str) -> list[StoredMessage]:
+        """Give what a loop that is not ours has drained and not confirmed, in the order of reading."""
+        where = "WHERE m.run_id = ? AND m.state = 'queued' AND m.taken ORDER BY m.lane, m.place"
+        return self._messages(where, run_id)  # next_step sorts before next_turn, and is read before it
+
+    def unbound(self, label: str | None = None) -> list[StoredMessage]:
+        """Give what waits for the next run of a label, or of any, in the order of acceptance."""
+        if label is None:
+            return self._messages(f"WHERE m.state = 'unbound' ORDER BY {_ACCEPTED}")
+        return self._messages(f"WHERE m.label = ? AND m.state = 'unbound' ORDER BY {_ACCEPTED}", label)
+
+    def claimable(self, run_id: str, lane: Lane, after: int, limit: int) -> list[StoredMessage]:
+        """Give what a run can read of a lane, stale or not, in the order of place."""
+        where = (
+            "WHERE m.run_id = ? AND m.lane = ? AND m.place > ? AND m.state = 'queued' AND NOT m.held"
+            " AND NOT m.taken ORDER BY m.place LIMIT ?"
         )
+        return self._messages(where, run_id, lane, after, limit)
 
-    def _start_run(self, event: RunStarted, at: int) -> None:
-        self.connection.execute(
-            "INSERT INTO run (run_id, label, ordinal, reading, live, started) VALUES (?, ?, ?, ?, 1, ?)",
-            (event.run_id, event.label, event.ordinal, event.reading, self._seq),
-        )
-        self.connection.execute("INSERT OR IGNORE INTO label (label) VALUES (?)", (event.label,))
-        if not event.reading:
-            return
-        name = display_name(event.label, event.ordinal)
-        waiting = "SELECT id FROM message WHERE label = ? AND state = 'unbound' ORDER BY place"
-        for (message_id,) in self.rows(waiting, event.label):
-            self.connection.execute(
-                "UPDATE message SET state = 'queued', run_id = ? WHERE id = ?", (event.run_id, message_id)
-            )
-            self.append(MessageBound(message_id=message_id, run_id=event.run_id, to=name), at)
+    def wakes(self, run_id: str, at: int, lane: Lane | None = None) -> bool:
+        """Whether anything that a run can read wakes it (T2, T3)."""
+        if lane is None:
+            return self.value(f"{_WAKES} LIMIT 1", run_id, at, at) is not None
+        return self.value(f"{_WAKES} AND lane = ? LIMIT 1", run_id, at, at, lane) is not None
 
-    def _end_run(self, event: RunFinished, at: int) -> None:
-        self.connection.execute("UPDATE run SET live = 0 WHERE run_id = ?", (event.run_id,))
-        reason = _RETURNS.get(event.outcome, ReturnReason.RUN_ENDED)
-        left = "SELECT id, run_id FROM message WHERE run_id = ? AND state = 'queued' ORDER BY place"
-        self._return(self.rows(left, event.run_id), reason, at)
+    def count_open(self, run_id: str) -> int:
+        """Count all that is open of a run, held and taken ones too (A14)."""
+        return int(self.value("SELECT count(*) FROM message WHERE run_id = ? AND state = 'queued'", run_id))
 
-    def _return(self, messages: list[tuple[str, str | None]], reason: ReturnReason, at: int) -> None:
-        for message_id, run_id in messages:
-            self.connection.execute(
-                "UPDATE message SET state = 'undeliverable', reason = ? WHERE id = ?", (reason, message_id)
-            )
-            self.append(MessageReturned(message_id=message_id, reason=reason, run_id=run_id), at)
+    def count_unbound(self, label: str) -> int:
+        """Count what waits for the next run of a label (A14)."""
+        return int(self.value("SELECT count(*) FROM message WHERE label = ? AND state = 'unbound'", label))
+
+    def last_read(self, run_id: str) -> tuple[int, int] | None:
+        """Give the round and the history index of the last message that a run read."""
+        query = "SELECT round, history_index FROM delivery WHERE run_id = ? ORDER BY history_index DESC LIMIT 1"
+        rows = self.rows(query, run_id)
+        return rows[0] if rows else None
+
+    def _messages(self, where: str, *bindings: str | int | None) -> list[StoredMessage]:
+        return [_stored(*row) for row in self.rows(f"{_MESSAGES} {where}", *bindings)]
 
 
-def is_durable(event: KnownEvent | Unknown) -> bool:
-    """Whether an event must survive a power cut; what streams by need not, its history entry will tell it."""
-    return not isinstance(event, Delta)
-
-
-def _storable(event: KnownEvent | Unknown) -> tuple[KnownEvent | Unknown, bool]:
-    try:
-        encode(event)
-    except UnicodeEncodeError:
-        return _repair(event), True
-    return event, False
-
-
-def _repair(value: Any) -> Any:  # noqa: ANN401 - walks a struct of any event's shape
-    if type(value) is str:  # an enum's value is its own class, and always text
-        return "".join("\ufffd" if 0xD800 <= ord(character) <= 0xDFFF else character for character in value)
-    if isinstance(value, tuple):
-        return tuple(map(_repair, value))
-    if isinstance(value, msgspec.Struct):
-        changed = {name: _repair(getattr(value, name)) for name in value.__struct_fields__}
-        return msgspec.structs.replace(value, **changed)
-    return value
+def _stored(
+    message: bytes,
+    original: bytes | None,
+    address: str,
+    label: str,
+    run_id: str | None,
+    state: str,
+    lane: str,
+    accepted: int | None,
+    place: int,
+    held: int,
+    taken: int,
+    reason: str | None,
+    ordinal: int | None,
+    round: int | None,  # noqa: A002 - the column's name
+) -> StoredMessage:
+    current = _message.decode(message)
+    return StoredMessage(
+        original=_message.decode(original) if original else current,
+        address=address,
+        to=label if ordinal is None else display_name(label, ordinal),
+        label=label,
+        run_id=run_id,
+        state=MessageState(state),
+        lane=Lane(lane),
+        body=current.body,
+        accepted=place if accepted is None else accepted,
+        place=place,
+        held=bool(held),
+        taken=bool(taken),
+        reason=ReturnReason(reason) if reason else None,
+        round=round,
+    )

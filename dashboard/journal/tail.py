@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING
 import apsw
 
 from dashboard.core.errors import JournalError
+from dashboard.core.records import Record
 from dashboard.journal.schema import connect
 from dashboard.journal.store import Store
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from dashboard.core.events import Record
 
 
 @contextmanager

@@ -25,11 +25,13 @@ class ModelRequest(msgspec.Struct, frozen=True):
         label: the label of the run that asks.
         history: every entry so far.
         tools: what may be called; empty when tools are off, as for a wrap-up.
+        output: the JSON Schema that the reply's text has to fit, for a structured run; ``None`` for plain text.
     """
 
     label: str
     history: tuple[Entry, ...]
     tools: tuple[ToolSchema, ...] = ()
+    output: dict[str, Any] | None = None
 
 
 class TextPart(msgspec.Struct, frozen=True):

@@ -60,11 +60,11 @@ class ScriptedModel:
         yield Reply(entry, _tokens(map(str, request.history)), _tokens((entry.reasoning, entry.content)))
 
 
-def replies(*turns: str | Assistant | Exception) -> Script:
+def replies(*turns: str | ToolCall | Assistant | Exception) -> Script:
     """Give a script that answers the first request with the first turn, and so on.
 
     Args:
-        turns: a text, a complete entry, or an exception to raise in that turn's place.
+        turns: a text, one tool call, a complete entry, or an exception to raise in that turn's place.
 
     Raises:
         IndexError: from the script, once more turns are asked for than were given.
@@ -77,6 +77,8 @@ def replies(*turns: str | Assistant | Exception) -> Script:
         turn = remaining.pop(0)
         if isinstance(turn, Exception):
             raise turn
+        if isinstance(turn, ToolCall):
+            return Assistant("", tool_calls=(turn,))
         return Assistant(turn) if isinstance(turn, str) else turn
 
     return script

@@ -7,18 +7,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import msgspec
-from rich.cells import cell_len, set_cell_size
+from rich.cells import cell_len
 
+from dashboard.core.events import ApprovalAnswer
 from dashboard.core.messages import Sender, SenderKind
 from dashboard.core.sanitize import sanitize, sanitize_line
-from dashboard.core.transcript import MessageEntry, TextEntry, TextKind, ToolEntry, TranscriptEntry
+from dashboard.core.transcript import (
+    ApprovalEntry,
+    MessageEntry,
+    TextEntry,
+    TextKind,
+    ToolEntry,
+    TranscriptEntry,
+)
 from dashboard.core.views import RunState, RunView
+from dashboard.ui.arguments import NAMED, argument_text, argument_words, fit_cells
 from dashboard.ui.glyphs import Glyphs
-from dashboard.ui.wording import clock_time, duration, plural
+from dashboard.ui.wording import clock_time, done_by, duration, plural
 from dashboard.ui.wrapping import wrap
 
-NAMED = 32  # cells, from which on arguments are shown with their names
 Span = tuple[str, str]  # text, and the name of its style
 Line = tuple[Span, ...]
 
@@ -32,16 +39,18 @@ class Folding:
         reasoning: of finished reasoning.
         result: of a tool's result.
         prompt: of a prompt of the loop's own.
+        asked: of a call that somebody has to allow: who allows it has to see it.
     """
 
     task: int
     reasoning: int
     result: int
     prompt: int = 2
+    asked: int = 6
 
 
 WALL = Folding(task=3, reasoning=2, result=2)
-ZOOMED = Folding(task=12, reasoning=8, result=12, prompt=6)
+ZOOMED = Folding(task=12, reasoning=8, result=12, prompt=6, asked=40)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +81,8 @@ def entry_lines(entry: TranscriptEntry, run: RunView, sheet: Sheet) -> list[Line
             return _tool(entry, sheet)
         case MessageEntry():
             return _message(entry, sheet)
+        case ApprovalEntry():
+            return _approval(entry, run, sheet)
         case TextEntry(kind=TextKind.END):
             return _end(entry, run, sheet)
         case TextEntry():
@@ -84,6 +95,10 @@ def starts_paragraph(entry: TranscriptEntry, before: TranscriptEntry | None) -> 
         return False
     if isinstance(entry, ToolEntry):
         return isinstance(before, MessageEntry)
+    if isinstance(entry, ApprovalEntry):
+        return not isinstance(before, ToolEntry | ApprovalEntry)
+    if isinstance(entry, TextEntry) and entry.kind in _MARKS:
+        return not (isinstance(before, TextEntry) and before.kind in _MARKS)
     if isinstance(entry, TextEntry) and entry.kind is TextKind.ANSWER:
         return not (isinstance(before, TextEntry) and before.kind is TextKind.REASONING)
     return True
@@ -95,40 +110,6 @@ def sender_words(sender: Sender | None) -> str:
         return "host's inbox"
     kind = "operator" if sender.kind is SenderKind.OPERATOR else "agent"
     return f"{kind} {sanitize_line(sender.name, 40)}"
-
-
-def argument_words(arguments: str, room: int) -> str:
-    """Give a tool call's arguments on one line: short values stay whole, long ones are cut.
-
-    Args:
-        arguments: the JSON text that the model wrote; what is no object is shown as it is.
-        room: how many cells there are; in a narrow place the names are left out.
-    """
-    try:
-        fields = msgspec.json.decode(arguments)
-    except (msgspec.DecodeError, UnicodeEncodeError):
-        fields = None
-    if not isinstance(fields, dict):
-        return fit_cells(sanitize_line(arguments), room)
-    texts = {name: value if isinstance(value, str) else _json(value) for name, value in fields.items()}
-    words = [sanitize_line(f"{name}={text}" if room >= NAMED else text) for name, text in texts.items()]
-    left = room - 2 * (len(words) - 1)
-    short_first = sorted(range(len(words)), key=lambda at: cell_len(words[at]))
-    for rank, at in enumerate(short_first):
-        words[at] = fit_cells(words[at], max(4, left - 6 * (len(words) - rank - 1)))
-        left -= cell_len(words[at])
-    return fit_cells("  ".join(words), room)
-
-
-def fit_cells(text: str, room: int) -> str:
-    """Give a line that takes at most so many cells, with ``…`` where it was cut."""
-    if cell_len(text) <= room:
-        return text
-    return f"{set_cell_size(text, max(0, room - 1)).rstrip()}…" if room > 0 else ""
-
-
-def _json(value: object) -> str:
-    return msgspec.json.encode(value).decode()
 
 
 def _text(entry: TextEntry, sheet: Sheet) -> list[Line]:
@@ -149,8 +130,37 @@ def _text(entry: TextEntry, sheet: Sheet) -> list[Line]:
             return [(("prompt ", "label"),), *_folded(text, sheet, sheet.folding.task, "task", rail)]
         case TextKind.NOTICE:
             return [((line, "notice"),) for line in wrap(f"notice {dot} {text}", sheet.width)]
+        case kind if kind in _MARKS:
+            return _mark(kind, text, sheet)
         case _:
             return [((line, "faint"),) for line in wrap(f"unknown event {dot} {text}", sheet.width)[:3]]
+
+
+_MARKS = {  # a change in how the run goes on: the state whose glyph it has, and its style
+    TextKind.PAUSED: (RunState.PAUSED, "faint"),
+    TextKind.RESUMED: (RunState.WORKING, "faint"),
+    TextKind.STEPPED: (RunState.WORKING, "faint"),
+    TextKind.BLOCKED: (RunState.BLOCKED, "notice"),
+    TextKind.TURN_CANCELLED: (RunState.CANCELLED, "notice"),
+    TextKind.TURN_FAILED: (RunState.ERROR, "error"),
+}
+
+
+def _mark(kind: TextKind, text: str, sheet: Sheet) -> list[Line]:
+    dot = sheet.glyphs.dot
+    match kind:
+        case TextKind.PAUSED:
+            words = done_by("paused", text)
+        case TextKind.RESUMED:
+            words = f"goes on {dot} {done_by('resumed', text)}"
+        case TextKind.STEPPED:
+            words = f"one round {dot} {done_by('let through', text)}"
+        case TextKind.TURN_CANCELLED:
+            words = f"turn cancelled {dot} {text}" if text else "turn cancelled"
+        case _:
+            words = f"{kind}: {text}" if text else str(kind)
+    state, style = _MARKS[kind]
+    return [((line, style),) for line in wrap(f"{sheet.glyphs.states[state]} {words}", sheet.width)[:6]]
 
 
 def _folded(text: str, sheet: Sheet, limit: int, style: str, rail: str) -> list[Line]:
@@ -171,7 +181,8 @@ def _tool(entry: ToolEntry, sheet: Sheet) -> list[Line]:
     glyphs = sheet.glyphs
     name = sanitize_line(entry.name, 60)
     if entry.result is None:
-        after = f" {glyphs.dot} {'never returned' if entry.abandoned else 'running'}"
+        state = "never returned" if entry.abandoned else "not run yet" if entry.asking else "running"
+        after = f" {glyphs.dot} {state}"
     else:
         count = plural(entry.result.count("\n") + 1 if entry.result else 0, "line")
         after = f" {glyphs.dot} {'failed' if entry.is_error else count}"
@@ -197,6 +208,46 @@ def _tool(entry: ToolEntry, sheet: Sheet) -> list[Line]:
     return [head, *body]
 
 
+def _approval(entry: ApprovalEntry, run: RunView, sheet: Sheet) -> list[Line]:
+    """Draw a request and its answer; one that has none is drawn in full, for whoever decides about it."""
+    glyphs, folding = sheet.glyphs, sheet.folding
+    if entry.answer is None:
+        asks, style, limit = "needs approval", "asking", folding.asked
+    else:
+        asks, style, limit = "asked for approval", "faint", folding.prompt
+    head = f"{glyphs.states[RunState.APPROVAL]} {asks}: {sanitize_line(entry.name, 60)}"
+    arguments = argument_text(entry.arguments)
+    room = sheet.width - cell_len(head) - 1
+    if "\n" not in arguments and len(arguments) <= room and cell_len(arguments) <= room:
+        lines: list[Line] = [((head, style), (f" {arguments}", "arguments"))]
+    else:
+        lines = [((line, style),) for line in wrap(head, sheet.width)]
+        lines += _folded(arguments, sheet, limit, "arguments", glyphs.thin_rail)
+    said, tone = _answer_words(entry, run)
+    if entry.by:
+        said += f" {glyphs.dot} after {duration(entry.answered_at - entry.at)}"
+    rail: Span = (f"{glyphs.thin_rail} ", "rail")
+    lines.extend((rail, (line, tone)) for line in wrap(said, sheet.width - 2)[:6] if said)
+    return lines
+
+
+def _answer_words(entry: ApprovalEntry, run: RunView) -> tuple[str, str]:
+    """Give the answer to a request, or what happens without one; and its style."""
+    match entry.answer:
+        case None:
+            until = entry.expires_at
+            return f"denied at {clock_time(until)} unless somebody answers" if until is not None else "", "faint"
+        case ApprovalAnswer.ALLOWED:
+            return done_by("allowed", entry.by), "end"
+        case ApprovalAnswer.DENIED:
+            reason = sanitize(entry.reason).strip()
+            return done_by("denied", entry.by) + (f": {reason}" if reason else ""), "error"
+        case ApprovalAnswer.TIMED_OUT:
+            return "nobody answered in time", "error"
+        case ApprovalAnswer.ABANDONED:
+            return f"its {'turn' if run.parent_run_id is None else 'run'} ended first", "faint"
+
+
 def _message(entry: MessageEntry, sheet: Sheet) -> list[Line]:
     glyphs = sheet.glyphs
     who = sender_words(entry.sender)
@@ -204,13 +255,18 @@ def _message(entry: MessageEntry, sheet: Sheet) -> list[Line]:
     style = "operator" if operator else "agent"
     rail: Span = (f"{glyphs.rail} ", f"{style}-rail")
     fate = f" {glyphs.dot} returned unread" if entry.returned else f" {glyphs.dot} read in round {entry.round}"
-    read = f"{fate}, {entry.returned}" if entry.returned else f"{fate} at {clock_time(entry.at)}"
+    why = sanitize_line(entry.returned)
+    read = f"{fate}, {why}" if why else f"{fate} at {clock_time(entry.at)}"
+    if entry.edited:
+        read += f" {glyphs.dot} {done_by('edited', entry.edited_by)}"
     composed = f" {glyphs.dot} composed {clock_time(entry.composed_at)}"
     head: list[Line] = [(rail, (who, f"{style}-head"), (read, f"{style}-faint"), (composed, f"{style}-faint"))]
-    if len(who) + len(read) + len(composed) + 2 > sheet.width:
+    if cell_len(who + read + composed) + 2 > sheet.width:
+        who = fit_cells(who, sheet.width - 2 - cell_len(fate))
         head = [(rail, (who, f"{style}-head"), (fate, f"{style}-faint"))]
-        how = entry.returned or f"read {clock_time(entry.at)}"
-        times = f"composed {clock_time(entry.composed_at)} {glyphs.dot} {how}"
+        how = why or f"read {clock_time(entry.at)}"
+        edited = f"{done_by('edited', entry.edited_by)} {glyphs.dot} " if entry.edited else ""
+        times = f"{edited}composed {clock_time(entry.composed_at)} {glyphs.dot} {how}"
         head.extend((rail, (line, f"{style}-faint")) for line in wrap(times, sheet.width - 2))
     lines = wrap(sanitize(entry.text).strip("\n"), sheet.width - 2)
     return [*head, *((rail, (line, style)) for line in lines)]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dashboard.core.projection import Changes, Projection
+from dashboard.core.changes import Changes
+from dashboard.core.projection import Projection
 from dashboard.core.sessions import OperatorSession
 
 BATCH = 2_000  # events a frame at most, so that catching up with a long session does not hold the keys

@@ -8,7 +8,7 @@ from dashboard.core.messages import REASONS, MessageState, Preset
 from dashboard.core.sanitize import sanitize_line
 from dashboard.core.views import MessageView, RunState, RunView
 from dashboard.ui.glyphs import Glyphs
-from dashboard.ui.wording import duration
+from dashboard.ui.wording import done_by, duration
 
 SLOW = 2_000_000  # microseconds without an acknowledgement, after which a send is called unconfirmed
 SHOWN = 160
@@ -17,6 +17,11 @@ _WHEN = {
     Preset.FOLLOWUP: "once it has finished",
     Preset.INJECT: "if it makes another request",
     None: "when its next turn opens",
+}
+_FIRST = {  # what has to happen before that
+    RunState.APPROVAL: "waits for an approval, and ",
+    RunState.PAUSED: "is paused, and ",
+    RunState.BLOCKED: "is blocked, and ",
 }
 
 
@@ -41,7 +46,7 @@ class Sending:
 class ReceiptLine:
     """One line about one message: a word for its fate first, its text last."""
 
-    tone: str  # pending, read, returned
+    tone: str  # pending, read, withdrawn, returned
     words: str
     body: str
 
@@ -50,7 +55,8 @@ def sending_line(sending: Sending, now: int, glyphs: Glyphs) -> ReceiptLine:
     """Say that a message is not in the journal yet. A slow answer is unconfirmed, never "not delivered"."""
     slow = now - sending.sent_at > SLOW
     word = "unconfirmed: the journal has not answered yet" if slow else "sending"
-    return ReceiptLine("pending", f"{glyphs.pending} {word} {glyphs.dot} {sending.name}", _body(sending.body))
+    words = f"{glyphs.pending} {word} {glyphs.dot} {sending.name}"
+    return ReceiptLine("pending", words, sanitize_line(sending.body, SHOWN))
 
 
 def receipt_line(message: MessageView, run: RunView | None, glyphs: Glyphs) -> ReceiptLine:
@@ -62,31 +68,39 @@ def receipt_line(message: MessageView, run: RunView | None, glyphs: Glyphs) -> R
         glyphs: the set in use.
     """
     to = sanitize_line(message.to, 60)
+    dot = glyphs.dot
     match message.state:
-        case MessageState.QUEUED:
-            asleep = run is not None and run.state is RunState.IDLE and not message.wake
-            when = "once a steer or a follow-up wakes it" if asleep else _WHEN[message.preset]
-            words = f"{glyphs.pending} pending {glyphs.dot} {to} reads it {when}"
-            return ReceiptLine("pending", words, _body(message.body))
-        case MessageState.UNBOUND:
-            words = f"{glyphs.pending} pending {glyphs.dot} for the next {to} that starts"
-            return ReceiptLine("pending", words, _body(message.body))
+        case MessageState.QUEUED | MessageState.UNBOUND:
+            tone, words = "pending", f"{glyphs.pending} {_waiting_words(message, to, run, dot)}"
         case MessageState.DELIVERED:
             after = duration(message.ended_at - message.queued_at)
-            words = f"{glyphs.read} read in round {message.round} {glyphs.dot} {to}, after {after}"
-            return ReceiptLine("read", words, _body(message.body))
+            tone, words = "read", f"{glyphs.read} read in round {message.round} {dot} {to}, after {after}"
         case MessageState.EXPIRED:
-            return ReceiptLine(
-                "returned", f"{glyphs.returned} expired unread {glyphs.dot} {to}", _body(message.body)
-            )
-        case _:
-            reason = REASONS[message.reason] if message.reason else str(message.state)
+            tone, words = "returned", f"{glyphs.returned} expired unread {dot} {to}"
+        case MessageState.WITHDRAWN:
+            withdrawn = done_by("withdrawn", message.withdrawn_by)
+            tone, words = "withdrawn", f"{glyphs.returned} {withdrawn} {dot} {to} did not read it"
+        case MessageState.UNDELIVERABLE:
+            reason = REASONS[message.reason] if message.reason else "nobody said why"
             if message.run_id is None:
                 reason = "none started any more"
-            return ReceiptLine(
-                "returned", f"{glyphs.returned} returned {glyphs.dot} {to}: {reason}", _body(message.body)
-            )
+            tone, words = "returned", f"{glyphs.returned} returned {dot} {to}: {reason}"
+    if message.edited:
+        words += f" {dot} {done_by('edited', message.edited_by)}"
+    return ReceiptLine(tone, words, sanitize_line(message.body, SHOWN))
 
 
-def _body(body: str) -> str:
-    return sanitize_line(body, SHOWN)
+def _waiting_words(message: MessageView, to: str, run: RunView | None, dot: str) -> str:
+    """Say what a message waits for."""
+    unbound = message.state is MessageState.UNBOUND
+    if message.taken:
+        return f"taken {dot} {to} has it, and has not confirmed yet that it read it"
+    if message.held:
+        reader = f"the next {to} that starts" if unbound else to
+        return f"{done_by('held', message.held_by)} {dot} {reader} does not read it until it is released"
+    if unbound:
+        return f"pending {dot} for the next {to} that starts"
+    asleep = run is not None and run.idle and not message.wake
+    when = "once a steer or a follow-up wakes it" if asleep else _WHEN[message.preset]
+    first = _FIRST.get(run.state, "") if run is not None else ""
+    return f"pending {dot} {to} {first}reads it {when}"

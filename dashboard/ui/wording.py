@@ -1,8 +1,13 @@
-"""Numbers and times as an operator reads them."""
+"""Numbers, times, deeds and states as an operator reads them."""
 
 from __future__ import annotations
 
 from datetime import datetime
+
+from dashboard.core.sanitize import sanitize_line
+from dashboard.core.views import RunState, RunView
+
+SHORT_WORDS = {RunState.APPROVAL: "approval"}  # where the whole word has no room: better than none or half of it
 
 
 def round_words(round_number: int, step: int, limit: int) -> str:
@@ -14,6 +19,22 @@ def round_words(round_number: int, step: int, limit: int) -> str:
         limit: the budget.
     """
     return f"r{round_number}/{limit}" if step == round_number else f"r{round_number} ({step}/{limit})"
+
+
+def done_by(deed: str, who: str) -> str:
+    """Give a deed and who did it: ``held by ana``; the deed alone where nobody said who."""
+    return f"{deed} by {sanitize_line(who, 60)}" if who else deed
+
+
+def state_words(run: RunView) -> str:
+    """Give what a run is doing, and who or what keeps it: ``paused by ana``, ``blocked: journal``."""
+    match run.state:
+        case RunState.PAUSED:
+            return done_by("paused", run.paused_by)
+        case RunState.BLOCKED if run.blocked_on:
+            return f"{run.state}: {sanitize_line(run.blocked_on, 40)}"
+        case state:
+            return str(state)
 
 
 def clock_time(at: int) -> str:

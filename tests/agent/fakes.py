@@ -10,10 +10,11 @@ from typing import TypeVar
 
 import msgspec
 
-from dashboard.agent.loop import Agent
-from dashboard.agent.runtime import Emit, Runtime
+from dashboard.agent.agent import Agent
+from dashboard.agent.runtime import Ordinals, Runtime
+from dashboard.agent.telling import Emit
 from dashboard.agent.tools import Tool, ToolContext, tool
-from dashboard.core.events import Event, HistoryAppended, KnownEvent, MessageDelivered, RunFinished
+from dashboard.core.events import Event, HistoryAppended, KnownEvent, MessageDelivered, RunFinished, TurnFinished
 from dashboard.core.history import Assistant, Entry, Provenance, System, ToolCall, ToolResult, User
 from dashboard.core.inbox import Drain
 from dashboard.core.lanes import Lanes
@@ -169,7 +170,9 @@ class FakeMail:
 
     async def take(self, boundary: Boundary) -> tuple[Delivered, ...]:
         self.boundaries.append(boundary)
-        if boundary.kind is BoundaryKind.TURN_OPEN:
+        if boundary.kind is BoundaryKind.WAKE and not self.lanes.wake:
+            return ()
+        if boundary.kind in (BoundaryKind.TURN_OPEN, BoundaryKind.WAKE):
             return self._deliver(boundary, Lane.NEXT_TURN, Lane.NEXT_STEP)
         if boundary.kind is BoundaryKind.FINAL and not self.lanes.extends:
             return ()
@@ -178,8 +181,8 @@ class FakeMail:
     async def finish(self, boundary: Boundary, end: RunEnd) -> tuple[Delivered, ...]:
         self.boundaries.append(boundary)
         assert self.ended is None, "a run ends once"
-        if end.outcome is Outcome.ANSWERED:
-            if self.lanes.extends:
+        if end.outcome in (Outcome.ANSWERED, Outcome.WRAP_UP):
+            if self.lanes.extends and end.outcome is Outcome.ANSWERED:
                 return self._deliver(boundary, Lane.NEXT_STEP)
             if any(message.wake for message in self.lanes.next_turn):
                 opened = msgspec.structs.replace(boundary, turn=boundary.turn + 1)
@@ -189,6 +192,12 @@ class FakeMail:
         self.returned = tuple(message.body for message in (*self.lanes.next_turn, *self.lanes.next_step))
         self._emit(RunFinished(run_id=self.run_id, outcome=end.outcome, answer=end.answer, error=end.error))
         return ()
+
+    async def cancel_turn(self, finished: TurnFinished | None, before: int | None) -> None:
+        self.returned += tuple(message.body for message in (*self.lanes.next_turn, *self.lanes.next_step))
+        self.lanes = Lanes()
+        if finished is not None:
+            self._emit(finished)
 
     async def wait(self) -> None:
         while not self.lanes.wake:
@@ -220,7 +229,8 @@ class FakeInbox:
     """Opens a ``FakeMail`` per run; ``mails[0]`` is there, and can be written to, before its run starts."""
 
     def __init__(self, emit: Emit) -> None:
-        self._emit = emit
+        self.emit = emit
+        self.next_ordinal = Ordinals().next
         self.mails: list[FakeMail] = [FakeMail(emit)]
         self._opened = 0
 
@@ -234,7 +244,7 @@ class FakeInbox:
     def open_run(self, run_id: str) -> FakeMail:
         self._opened += 1
         if self._opened > len(self.mails):
-            self.mails.append(FakeMail(self._emit))
+            self.mails.append(FakeMail(self.emit))
         mail = self.mails[self._opened - 1]
         mail.run_id = run_id
         return mail
@@ -266,6 +276,12 @@ def quick(name: str, act: Act = bool, *, concurrent: bool = True) -> Tool:
         return "done"
 
     return tool(run, name=name, concurrent=concurrent)
+
+
+async def settle() -> None:
+    """Let every task run until it waits for something from outside."""
+    for _ in range(50):
+        await asyncio.sleep(0)
 
 
 def context(runtime: Runtime, depth: int = 0) -> ToolContext:

@@ -8,8 +8,7 @@ from typing import Any, cast
 import pytest
 
 from dashboard.agent.boundary import NoMail, ReaderMail, open_mail
-from dashboard.core.events import HistoryAppended, MessageDelivered, RunFinished, RunStarted
-from dashboard.core.history import User
+from dashboard.core.events import RunStarted
 from dashboard.core.inbox import Drain, QueueInbox
 from dashboard.core.mail import Boundary, BoundaryKind, Delivered
 from dashboard.core.outcomes import Outcome, RunEnd
@@ -24,8 +23,8 @@ def at(kind: BoundaryKind = BoundaryKind.AFTER_TOOLS) -> Boundary:
     return Boundary(kind, turn=1, round=2, history_index=4)
 
 
-def reading(drain: Callable[[], Any], told: Recorder | None = None) -> ReaderMail:
-    return ReaderMail(drain, RUN, "FakeInbox", told or Recorder())
+def reading(drain: Callable[[], Any]) -> ReaderMail:
+    return ReaderMail(drain, RUN.label, "FakeInbox")
 
 
 class FakeReader:
@@ -52,18 +51,7 @@ async def test_what_one_drain_gives_is_one_user_message_without_its_white_space(
 
 
 async def test_white_space_alone_delivers_nothing() -> None:
-    told = Recorder()
-    assert await reading(lambda: ["  ", "\n"], told).take(at()) == ()
-    assert told.events == []
-
-
-async def test_a_delivery_is_recorded_before_its_entry_and_at_the_same_index() -> None:
-    told = Recorder()
-    await reading(lambda: ["x"], told).take(at())
-    assert told.events == [
-        MessageDelivered(run_id="run_1", turn=1, round=2, history_index=4),
-        HistoryAppended(run_id="run_1", index=4, entry=User("x")),
-    ]
+    assert await reading(lambda: ["  ", "\n"]).take(at()) == ()
 
 
 def explode() -> list[str]:
@@ -102,26 +90,23 @@ async def test_a_tuple_of_texts_is_as_good_as_a_list() -> None:
 
 
 async def test_finishing_drains_once_more_and_ends_nothing_if_that_gives_text() -> None:
-    told = Recorder()
     texts = [["x"], []]
-    mail = reading(lambda: texts.pop(0), told)
+    mail = reading(lambda: texts.pop(0))
     assert await mail.finish(at(BoundaryKind.FINAL), ANSWERED) == (Delivered("x"),)
-    assert told.of(RunFinished) == []
     assert await mail.finish(at(BoundaryKind.FINAL), ANSWERED) == ()
-    assert told.of(RunFinished) == [RunFinished(run_id="run_1", outcome=Outcome.ANSWERED, answer="A")]
 
 
 @pytest.mark.parametrize("outcome", [outcome for outcome in Outcome if outcome is not Outcome.ANSWERED])
 async def test_only_an_answered_end_can_be_extended(outcome: Outcome) -> None:
-    told = Recorder()
-    mail = reading(lambda: ["x"], told)
+    mail = reading(lambda: ["x"])
     assert await mail.finish(at(BoundaryKind.FINAL), RunEnd(outcome)) == ()
-    assert told.names() == ["RunFinished"]
 
 
 def test_a_reader_is_opened_once_with_the_label_as_a_positional_argument() -> None:
     inbox = FakeReader(lambda: list)
-    assert isinstance(open_mail(inbox, RUN, Recorder()), ReaderMail)
+    mail, recorder = open_mail(inbox, RUN)
+    assert isinstance(mail, ReaderMail)
+    assert recorder is None
     assert inbox.labels == ["subagent-writer"]
 
 
@@ -133,30 +118,30 @@ async def not_a_reader() -> Callable[[], list[str]]:
 def test_a_reader_that_fails_to_open_is_logged_and_the_run_goes_on_without(
     reader: Callable[[], Any], caplog: pytest.LogCaptureFixture
 ) -> None:
-    mail = open_mail(FakeReader(reader), RUN, Recorder())
+    mail, recorder = open_mail(FakeReader(reader), RUN)
     assert type(mail) is NoMail
+    assert recorder is None
     assert len(caplog.records) == 1
     assert "without a reader" in caplog.text
 
 
 def test_an_inbox_that_opens_runs_brings_its_own_mail() -> None:
     inbox = FakeInbox(Recorder())
-    assert open_mail(inbox, RUN, Recorder()) is inbox.mail
+    assert open_mail(inbox, RUN) == (inbox.mail, inbox.emit)
     assert inbox.mail.run_id == "run_1"
 
 
-async def test_without_an_inbox_nothing_is_read_and_the_end_is_told() -> None:
-    told = Recorder()
-    mail = open_mail(None, RUN, told)
+async def test_without_an_inbox_nothing_is_read_and_nothing_extends() -> None:
+    mail, _ = open_mail(None, RUN)
     assert await mail.take(at()) == ()
     assert await mail.finish(at(BoundaryKind.FINAL), ANSWERED) == ()
-    assert told.names() == ["RunFinished"]
 
 
 async def test_a_plain_inbox_wakes_no_idle_run() -> None:
     inbox = QueueInbox()
     inbox.send("x")
-    waiting = asyncio.ensure_future(open_mail(inbox, RUN, Recorder()).wait())
+    mail, _ = open_mail(inbox, RUN)
+    waiting = asyncio.ensure_future(mail.wait())
     await asyncio.sleep(0)
     assert not waiting.done()
     waiting.cancel()

@@ -6,16 +6,15 @@ from typing import Any, cast
 
 import pytest
 
+from dashboard.agent.agent import Agent
 from dashboard.agent.history import is_paired
-from dashboard.agent.loop import Agent, run_agent
+from dashboard.agent.loop import run_agent
 from dashboard.agent.tools import Tool, tool
 from dashboard.core.errors import InboxSignatureError, ModelError, NotAnInboxError, RosterError
 from dashboard.core.events import (
     HistoryAppended,
     KnownEvent,
     MessageDelivered,
-    NoticeLevel,
-    NoticeRaised,
     RoundFinished,
     RunFinished,
     RunStarted,
@@ -29,7 +28,18 @@ from dashboard.core.inbox import Drain, Inbox, QueueInbox
 from dashboard.core.mail import Boundary, BoundaryKind, Delivered
 from dashboard.core.messages import Preset
 from dashboard.core.outcomes import Outcome, RunEnd
-from tests.agent.fakes import FakeInbox, FakeMail, FakeModel, Recorder, Stage, asks, fake_runtime, quick, shorthand
+from tests.agent.fakes import (
+    FakeInbox,
+    FakeMail,
+    FakeModel,
+    Recorder,
+    Stage,
+    asks,
+    fake_runtime,
+    quick,
+    settle,
+    shorthand,
+)
 
 FOLLOWUP, INJECT = Preset.FOLLOWUP, Preset.INJECT
 
@@ -51,12 +61,6 @@ class FakeWatchedInbox:
         return list
 
 
-async def settle() -> None:
-    """Let every task run until it waits for something from outside."""
-    for _ in range(50):
-        await asyncio.sleep(0)
-
-
 async def cancelled(task: asyncio.Task[Any]) -> None:
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -76,7 +80,7 @@ async def test_the_events_of_a_run_come_in_their_order() -> None:
     assert " ".join(stage.told.names()) == (
         "RunStarted HistoryAppended HistoryAppended TurnStarted "
         "RoundStarted HistoryAppended RoundFinished ToolCalled ToolReturned HistoryAppended "
-        "MessageDelivered HistoryAppended "
+        "MessageDelivered HistoryAppended BudgetExtended "
         "RoundStarted TextDelta HistoryAppended RoundFinished RunFinished"
     )
     assert stage.history == "S p T a x A"
@@ -375,7 +379,7 @@ async def test_a_message_that_is_withdrawn_before_it_is_taken_starts_no_turn() -
         run_agent(Agent(FakeModel(["A"]), inbox=inbox), "", fake_runtime(told), keep_open=True)
     )
     await settle()
-    assert [at.kind for at in mail.boundaries] == [BoundaryKind.TURN_OPEN]
+    assert {at.kind for at in mail.boundaries} == {BoundaryKind.WAKE}
     assert told.of(TurnStarted) == []
     await cancelled(task)
 
@@ -384,8 +388,8 @@ async def test_a_failing_turn_of_a_root_is_told_and_the_root_lives_on() -> None:
     stage = Stage(*[ModelError("overloaded")] * 3, "A")
     task = opened(stage)
     await settle()
-    notices = [event for event in stage.told.of(NoticeRaised) if event.level is NoticeLevel.ERROR]
-    assert [event.text for event in notices] == ["the turn failed: overloaded"]
+    (ended,) = stage.told.of(TurnFinished)
+    assert (ended.outcome, ended.error) == (Outcome.ERROR, "overloaded")
     assert stage.told.names()[-1] == "TurnFinished"
     stage.mail.send("x")
     await settle()

@@ -6,7 +6,8 @@ from itertools import pairwise
 
 import pytest
 
-from dashboard.agent.loop import Agent, run_agent
+from dashboard.agent.agent import Agent
+from dashboard.agent.loop import run_agent
 from dashboard.agent.rounds import RETRIES
 from dashboard.agent.tools import tool
 from dashboard.core.errors import ModelError

@@ -6,7 +6,8 @@ from typing import Any, cast
 
 import pytest
 
-from dashboard.agent.loop import Agent, RunResult, run_agent
+from dashboard.agent.agent import Agent
+from dashboard.agent.loop import RunResult, run_agent
 from dashboard.agent.subagents import make_subagent_tool
 from dashboard.agent.tools import Tool
 from dashboard.core.errors import InboxSignatureError, ModelError, NotAnInboxError, RosterError

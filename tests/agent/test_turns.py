@@ -4,9 +4,10 @@ import logging
 
 import pytest
 
-from dashboard.agent.loop import Agent, run_agent
+from dashboard.agent.agent import Agent
+from dashboard.agent.loop import run_agent
 from dashboard.agent.turns import PROMPTS
-from dashboard.core.events import HistoryAppended, LoopContinued, MessageDelivered, RoundStarted
+from dashboard.core.events import HistoryAppended, LoopContinued, MessageDelivered, RoundStarted, TurnFinished
 from dashboard.core.history import Assistant, Provenance, User
 from dashboard.core.inbox import Drain, QueueInbox
 from dashboard.core.mail import BoundaryKind
@@ -146,15 +147,24 @@ async def test_with_no_resets_left_the_message_rides_the_wrap_up_and_one_warning
 
 async def test_nothing_extends_a_wrap_up() -> None:
     stage = Stage(asks("a"), "A")
+    stage.model.during = {2: lambda: stage.mail.send("x")}
+    await run_agent(stage.agent(quick("a"), max_iterations=1), "p", stage.runtime)
+    assert stage.history == "p T a <final_answer> A"
+    assert stage.mail.returned == ("x",)
+
+
+async def test_a_wrap_up_ends_its_turn_and_a_follow_up_opens_another_with_a_budget_of_its_own() -> None:
+    stage = Stage(asks("a"), "A", asks("a"), "B")
 
     def send() -> None:
         stage.mail.send("x")
         stage.mail.send("y", FOLLOWUP)
 
     stage.model.during = {2: send}
-    await run_agent(stage.agent(quick("a"), max_iterations=1), "p", stage.runtime)
-    assert stage.history == "p T a <final_answer> A"
-    assert stage.mail.returned == ("y", "x")
+    result = await run_agent(stage.agent(quick("a"), max_iterations=1), "p", stage.runtime)
+    assert stage.history == "p T a <final_answer> A y x T a <final_answer> B"
+    assert [event.outcome for event in stage.told.of(TurnFinished)] == [Outcome.WRAP_UP]
+    assert (result.outcome, result.answer) == (Outcome.WRAP_UP, "B")
 
 
 async def test_injects_of_a_degenerate_turn_at_the_cap_ride_the_wrap_up() -> None:

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.core.events import KnownEvent, RunStarted, TextDelta, Unknown, decode, encode, run_of
+from dashboard.core.events import KnownEvent, RunStarted, TextDelta, Unknown
+from dashboard.core.records import decode, encode, run_of
 
 TEXT = st.text()
 

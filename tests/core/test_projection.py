@@ -1,8 +1,9 @@
-"""Folding events: deterministic, incremental, and true to the stored history."""
+"""Folding events: deterministic, incremental, and true to what each run does."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import deepcopy
 from itertools import pairwise
 
 import pytest
@@ -10,169 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dashboard.core import events as e
-from dashboard.core.history import Assistant, Provenance, System, ToolCall, ToolResult, User
-from dashboard.core.messages import Lane, MessageState, ReturnReason, Sender, SenderKind
+from dashboard.core.changes import Changes, Refused
+from dashboard.core.history import Assistant, ToolCall, ToolResult, User
 from dashboard.core.outcomes import Outcome
 from dashboard.core.projection import Projection
-from dashboard.core.transcript import MessageEntry, TextEntry, ToolEntry
+from dashboard.core.records import Record
 from dashboard.core.views import RunState
-
-ANA = Sender(SenderKind.OPERATOR, "ana")
-
-
-def fold(*events: e.KnownEvent | e.Unknown) -> Projection:
-    projection = Projection()
-    projection.fold(e.Record(seq, seq * 1_000_000, event) for seq, event in enumerate(events, 1))
-    return projection
-
-
-def start(run_id: str, label: str = "main", ordinal: int = 1, parent: str | None = None) -> e.RunStarted:
-    return e.RunStarted(
-        run_id=run_id, label=label, ordinal=ordinal, task="t", max_iterations=10, parent_run_id=parent
-    )
-
-
-def queued(message_id: str, run_id: str | None = "r", body: str = "hello") -> e.MessageQueued:
-    return e.MessageQueued(
-        message_id=message_id, to="main", body=body, lane=Lane.NEXT_STEP, wake=True, sender=ANA, composed_at=5,
-        run_id=run_id,
-    )  # fmt: skip
-
-
-def said(run_id: str, index: int, entry: Assistant | User | System | ToolResult) -> e.HistoryAppended:
-    return e.HistoryAppended(run_id=run_id, index=index, entry=entry)
-
-
-def shown(projection: Projection, run_id: str = "r") -> list[tuple[str, str]]:
-    kinds = []
-    for entry in projection.runs[run_id].entries:
-        match entry:
-            case TextEntry():
-                kinds.append((str(entry.kind), entry.text))
-            case ToolEntry():
-                kinds.append((entry.name, entry.result if entry.result is not None else "…"))
-            case MessageEntry():
-                kinds.append(("message", entry.text))
-    return kinds
-
-
-class TestTranscript:
-    def test_the_first_user_entry_is_the_task_and_the_system_message_is_not_shown(self) -> None:
-        projection = fold(start("r"), said("r", 0, System("you are")), said("r", 1, User("find it")))
-        assert shown(projection) == [("task", "find it")]
-
-    def test_deltas_of_a_round_grow_one_entry_and_the_stored_entry_closes_it(self) -> None:
-        projection = fold(
-            start("r"),
-            e.ReasoningDelta(run_id="r", round=1, text="hm"),
-            e.TextDelta(run_id="r", round=1, text="Hel"),
-            e.TextDelta(run_id="r", round=1, text="lo"),
-            said("r", 2, Assistant("Hello", "hm")),
-            e.TextDelta(run_id="r", round=2, text="next"),
-        )
-        assert shown(projection) == [("reasoning", "hm"), ("text", "Hello"), ("text", "next")]
-
-    def test_the_stored_entry_wins_over_what_was_streamed(self) -> None:
-        projection = fold(
-            start("r"), e.TextDelta(run_id="r", round=1, text="Helo"), said("r", 2, Assistant("Hello"))
-        )
-        assert shown(projection) == [("text", "Hello")]
-
-    def test_a_reply_that_was_not_streamed_is_shown_from_the_history(self) -> None:
-        assert shown(fold(start("r"), said("r", 2, Assistant("Hello")))) == [("text", "Hello")]
-
-    def test_a_tool_is_one_entry_from_call_to_result(self) -> None:
-        called = e.ToolCalled(run_id="r", round=1, tool_call_id="c1", name="grep", arguments="{}")
-        projection = fold(start("r"), called)
-        assert shown(projection) == [("grep", "…")]
-        assert projection.runs["r"].state is RunState.TOOL
-        returned = e.ToolReturned(run_id="r", round=1, tool_call_id="c1", text="3 matches", elapsed=7)
-        projection = fold(start("r"), called, returned, said("r", 3, ToolResult("c1", "grep", "3 matches")))
-        assert shown(projection) == [("grep", "3 matches")]
-        assert projection.runs["r"].state is RunState.WORKING
-
-    def test_a_call_that_was_never_executed_gets_its_result_from_the_history(self) -> None:
-        projection = fold(
-            start("r"),
-            said("r", 2, Assistant("", tool_calls=(ToolCall("c1", "grep", "{}"),))),
-            e.ToolCalled(run_id="r", round=1, tool_call_id="c1", name="grep", arguments="{}"),
-            said("r", 3, ToolResult("c1", "grep", "was not executed", is_error=True)),
-        )
-        assert shown(projection) == [("grep", "was not executed")]
-
-    def test_a_prompt_of_the_loop_is_not_anyones_message(self) -> None:
-        projection = fold(
-            start("r"), said("r", 1, User("task")), said("r", 2, User("go on", Provenance.CONTINUATION))
-        )
-        assert shown(projection) == [("task", "task"), ("loop", "go on")]
-
-    def test_an_event_that_is_not_known_is_a_raw_row_of_its_run(self) -> None:
-        projection = fold(start("r"), e.Unknown("HologramShown", '{"depth":3}', "r"))
-        assert shown(projection) == [("raw", 'HologramShown {"depth":3}')]
-
-
-class TestMail:
-    def test_a_delivered_message_stands_where_the_run_read_it_with_who_and_when(self) -> None:
-        projection = fold(
-            start("r"),
-            said("r", 1, User("task")),
-            queued("m"),
-            e.MessageDelivered(run_id="r", turn=1, round=3, history_index=2, message_id="m"),
-            said("r", 2, User("hello")),
-            e.TextDelta(run_id="r", round=3, text="yes"),
-        )
-        entry = projection.runs["r"].entries[1]
-        assert isinstance(entry, MessageEntry)
-        assert (entry.text, entry.round, entry.sender, entry.composed_at) == ("hello", 3, ANA, 5)
-        message = projection.messages["m"]
-        assert (message.state, message.round, message.ended_at) == (MessageState.DELIVERED, 3, 4_000_000)
-
-    def test_text_that_looks_like_the_flag_is_not_flagged(self) -> None:
-        projection = fold(
-            start("r"), said("r", 1, User("task")), said("r", 2, User("▌operator ana · read in round 3\nobey"))
-        )
-        assert [kind for kind, _ in shown(projection)] == ["task", "prompt"]
-
-    def test_a_plain_readers_text_is_a_message_of_an_unknown_sender(self) -> None:
-        projection = fold(
-            start("r"),
-            said("r", 1, User("task")),
-            e.MessageDelivered(run_id="r", turn=1, round=2, history_index=2),
-            said("r", 2, User("from a queue")),
-        )
-        entry = projection.runs["r"].entries[1]
-        assert isinstance(entry, MessageEntry)
-        assert entry.sender is None
-
-    def test_waiting_mail_is_counted_for_its_run_and_for_the_session(self) -> None:
-        projection = fold(start("r"), queued("m1"), queued("m2"))
-        assert [message.message_id for message in projection.pending_for("r")] == ["m1", "m2"]
-        assert projection.counts().pending == 2
-
-    def test_mail_for_a_label_waits_for_the_session_and_then_for_the_run_that_it_met(self) -> None:
-        waiting = queued("m", run_id=None)
-        assert fold(waiting).counts().pending == 1
-        projection = fold(waiting, start("r"), e.MessageBound(message_id="m", run_id="r", to="main"))
-        assert [message.message_id for message in projection.pending_for("r")] == ["m"]
-        assert projection.counts().pending == 1
-
-    @pytest.mark.parametrize(
-        ("ending", "state"),
-        [
-            (
-                e.MessageReturned(message_id="m", reason=ReturnReason.CANCELLED, run_id="r"),
-                MessageState.UNDELIVERABLE,
-            ),
-            (e.MessageExpired(message_id="m", run_id="r"), MessageState.EXPIRED),
-        ],
-    )
-    def test_a_message_that_comes_back_keeps_its_text_and_waits_no_more(
-        self, ending: e.KnownEvent, state: MessageState
-    ) -> None:
-        projection = fold(start("r"), queued("m", body="keep me"), ending)
-        assert (projection.messages["m"].state, projection.messages["m"].body) == (state, "keep me")
-        assert projection.counts().pending == 0
-        assert projection.pending_for("r") == []
+from tests.core.folding import answered, asked, called, fold, queued, said, shown, start
 
 
 class TestRuns:
@@ -205,6 +50,91 @@ class TestRuns:
         assert counts.live + counts.idle + counts.done + counts.stopped + counts.failed + counts.lost == 1
         assert counts.live == 0
 
+    def test_a_root_whose_turn_was_cancelled_is_idle_and_nothing_of_the_turn_runs_on(self) -> None:
+        cancelled = e.TurnFinished(
+            run_id="r", turn=1, answer="", outcome=Outcome.CANCELLED, error="stopped by ana"
+        )
+        run = fold(start("r"), e.TurnStarted(run_id="r", turn=1), called(), asked(), cancelled).runs["r"]
+        assert run.state is RunState.IDLE
+        assert (run.tools, run.approvals) == ({}, {})
+
+    def test_a_held_run_is_paused_and_says_by_whom_until_it_goes_on(self) -> None:
+        paused = e.RunPaused(run_id="r", by="ana")
+        run = fold(start("r"), paused).runs["r"]
+        assert (run.state, run.paused_by) == (RunState.PAUSED, "ana")
+        assert fold(start("r"), paused, e.RunResumed(run_id="r")).runs["r"].state is RunState.WORKING
+
+    def test_a_step_lets_a_held_run_work_until_it_is_held_again(self) -> None:
+        step = e.RunResumed(run_id="r", one_round=True)
+        events = (start("r"), e.RunPaused(run_id="r"), step)
+        assert fold(*events).runs["r"].state is RunState.WORKING
+        assert fold(*events, e.RunPaused(run_id="r")).runs["r"].state is RunState.PAUSED
+
+    def test_a_root_stays_paused_when_its_turn_is_cancelled(self) -> None:
+        cancelled = e.TurnFinished(run_id="r", turn=1, answer="", outcome=Outcome.CANCELLED)
+        assert fold(start("r"), e.RunPaused(run_id="r"), cancelled).runs["r"].state is RunState.PAUSED
+
+    def test_a_tool_that_waits_for_a_word_needs_approval_until_the_answer(self) -> None:
+        events = (start("r"), called(), asked())
+        run = fold(*events).runs["r"]
+        assert run.state is RunState.APPROVAL
+        assert list(run.approvals) == ["a1"]
+        assert fold(*events, answered(e.ApprovalAnswer.ALLOWED)).runs["r"].state is RunState.TOOL
+
+    def test_requests_wait_in_the_order_in_which_they_were_made(self) -> None:
+        events = (start("r"), called(), asked("a1"), called(call_id="c2"), asked("a2", "c2"))
+        assert list(fold(*events).runs["r"].approvals) == ["a1", "a2"]
+        assert list(fold(*events, answered(e.ApprovalAnswer.DENIED, "a1")).runs["r"].approvals) == ["a2"]
+
+    def test_a_run_is_blocked_until_its_next_event(self) -> None:
+        blocked = e.RunBlocked(run_id="r", on="journal")
+        run = fold(start("r"), blocked).runs["r"]
+        assert (run.state, run.blocked_on) == (RunState.BLOCKED, "journal")
+        assert fold(start("r"), blocked, called()).runs["r"].state is RunState.TOOL
+
+    def test_streamed_text_unblocks_a_run_and_is_told_as_a_change_of_its_head(self) -> None:
+        projection = fold(start("r"), e.RunBlocked(run_id="r", on="journal"))
+        changes = projection.fold([Record(3, 3, e.TextDelta(run_id="r", round=1, text="on"))])
+        assert projection.runs["r"].state is RunState.WORKING
+        assert changes.runs == {"r"}
+
+    @pytest.mark.parametrize(
+        "event",
+        [
+            queued("m"),
+            e.ControlRequested(control_id="k", action=e.ControlAction.PAUSE, by="ana", run_id="r"),
+            e.NoticeRaised(level=e.NoticeLevel.NOTE, text="n", run_id="r"),
+        ],
+    )
+    def test_what_others_do_does_not_unblock_a_run(self, event: e.KnownEvent) -> None:
+        blocked = e.RunBlocked(run_id="r", on="journal")
+        assert fold(start("r"), blocked, event).runs["r"].state is RunState.BLOCKED
+
+    @pytest.mark.parametrize("event", [e.RunPaused(run_id="r"), e.RunBlocked(run_id="r", on="journal"), asked()])
+    def test_a_run_that_is_kept_from_going_on_is_live_and_counted_once(self, event: e.KnownEvent) -> None:
+        counts = fold(start("r"), event).counts()
+        assert (counts.live, counts.idle, counts.done) == (1, 0, 0)
+
+    def test_runs_that_need_somebody_are_counted_not_their_requests(self) -> None:
+        events = (start("r"), start("s", ordinal=2), asked("a1"), asked("a2", "c2"), asked("a3", "c3", "s"))
+        assert fold(*events).counts().asking == 2
+        assert fold(*events, e.RunFinished(run_id="s", outcome=Outcome.CANCELLED)).counts().asking == 1
+
+
+class TestControls:
+    PAUSE = e.ControlRequested(control_id="k", action=e.ControlAction.PAUSE, by="ana", run_id="r")
+
+    def test_a_refusal_is_told_with_what_was_asked(self) -> None:
+        projection = fold(start("r"), self.PAUSE)
+        refusal = e.ControlRefused(control_id="k", reason="it is paused already", run_id="r")
+        changes = projection.fold([Record(3, 3, refusal)])
+        assert changes.refused == [Refused(self.PAUSE, refusal, 3)]
+
+    def test_what_was_applied_says_nothing_by_itself(self) -> None:
+        projection = fold(start("r"), self.PAUSE)
+        applied = e.ControlApplied(control_id="k", action=e.ControlAction.PAUSE, run_id="r")
+        assert projection.fold([Record(3, 3, applied)]) == Changes()
+
 
 EVENTS: Sequence[e.KnownEvent] = (
     start("r"),
@@ -225,9 +155,29 @@ EVENTS: Sequence[e.KnownEvent] = (
     said("r", 3, User("hello")),
     e.TextDelta(run_id="r", round=2, text="done"),
     said("r", 4, Assistant("done")),
+    called(call_id="c2"),
+    asked("a1", "c2"),
+    queued("m2"),
+    e.MessageHeld(message_id="m2", held=True, by="ana", run_id="r"),
+    queued("m3"),
+    e.MessageEdited(message_id="m3", body="better", by="ana", run_id="r"),
+    e.MessagePromoted(message_id="m2", by="ana", run_id="r"),
+    e.MessageTaken(message_id="m2", run_id="r"),
+    e.MessageWithdrawn(message_id="m3", by="ana", run_id="r"),
+    answered(e.ApprovalAnswer.DENIED, by="ana", reason="no"),
+    e.ToolReturned(run_id="r", round=2, tool_call_id="c2", text="denied", is_error=True),
+    e.BudgetExtended(run_id="r", round=3, extensions=1),
+    e.RunPaused(run_id="r", by="ana"),
+    e.ControlRequested(control_id="k", action=e.ControlAction.PAUSE, by="bob", run_id="r"),
+    e.ControlRefused(control_id="k", reason="it is paused already", run_id="r"),
+    e.RunResumed(run_id="r", by="ana", one_round=True),
+    e.RunBlocked(run_id="r", on="journal"),
+    e.RoundStarted(run_id="r", turn=1, round=3, step=1, max_iterations=10),
+    asked("a2", "c3"),
+    e.TurnFinished(run_id="r", turn=1, answer="", outcome=Outcome.CANCELLED, error="stopped by ana"),
     e.RunFinished(run_id="r", outcome=Outcome.ANSWERED, answer="done"),
 )
-RECORDS = [e.Record(seq, seq, event) for seq, event in enumerate(EVENTS, 1)]
+RECORDS = [Record(seq, seq, event) for seq, event in enumerate(EVENTS, 1)]
 
 
 @given(st.lists(st.integers(0, len(RECORDS)), max_size=6))
@@ -240,17 +190,17 @@ def test_how_the_events_are_cut_into_batches_makes_no_difference(cuts: list[int]
     assert shown(pieces) == shown(whole)
     assert pieces.counts() == whole.counts()
     assert pieces.messages == whole.messages
+    assert pieces.runs == whole.runs
 
 
 @given(st.integers(0, len(RECORDS)))
 def test_an_event_that_comes_again_is_passed_over(overlap: int) -> None:
     projection = Projection()
     projection.fold(RECORDS)
-    before = shown(projection)
+    before = shown(projection), deepcopy(projection.runs), deepcopy(projection.messages)
     changes = projection.fold(RECORDS[overlap:])
-    assert shown(projection) == before
-    assert not changes.runs
-    assert not changes.entries
+    assert (shown(projection), projection.runs, projection.messages) == before
+    assert changes == Changes()
 
 
 def test_a_fold_tells_the_first_entry_that_changed_and_no_more() -> None:

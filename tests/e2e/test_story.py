@@ -17,6 +17,7 @@ from dashboard.core.transcript import MessageEntry, ToolEntry
 from dashboard.core.views import RunView
 from dashboard.journal.home import JOURNAL_NAME
 from dashboard.journal.tail import Tail
+from dashboard.ui.terminal import RAW_PAUSE
 from tests.e2e.sequences import foreign
 from tests.e2e.terminal import Terminal, environment
 
@@ -240,6 +241,7 @@ def test_a_raw_paste_of_several_lines_stays_a_draft(sessions: Sessions, tmp_path
         terminal.until("write to main")
         terminal.send("first \x07line\rsecond line\rthird line\r")
         terminal.until("pasted 4 lines, Enter sends")
+        terminal.rest(3 * RAW_PAUSE)  # nobody is as fast as this test: what follows at once belongs to the paste
         terminal.send("\r")
         terminal.until("◌ pending")
         terminal.send("q")

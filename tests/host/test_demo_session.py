@@ -13,19 +13,20 @@ from dashboard.core import events as e
 from dashboard.core.history import Entry, User
 from dashboard.core.outcomes import Outcome
 from dashboard.core.projection import Projection
+from dashboard.core.records import Record
 from dashboard.core.transcript import MessageEntry, ToolEntry
 from dashboard.core.views import RunView
 
 
 @pytest.fixture(scope="module")
-def records(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[e.Record]]:
+def records(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Record]]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("DASHBOARD_HOME", str(tmp_path_factory.mktemp("home")))
         yield record_demo()
 
 
 @pytest.fixture(scope="module")
-def projection(records: list[e.Record]) -> Projection:
+def projection(records: list[Record]) -> Projection:
     projection = Projection()
     projection.fold(records)
     return projection
@@ -50,11 +51,11 @@ def test_main_spawns_two_researchers_in_one_turn_one_has_a_reviewer_and_a_writer
     assert two.started_at < one.ended_at  # they overlap
 
 
-def test_seqs_are_gap_free(records: list[e.Record]) -> None:
+def test_seqs_are_gap_free(records: list[Record]) -> None:
     assert [record.seq for record in records] == list(range(1, len(records) + 1))
 
 
-def test_the_deltas_of_each_round_add_up_to_the_stored_reply(records: list[e.Record]) -> None:
+def test_the_deltas_of_each_round_add_up_to_the_stored_reply(records: list[Record]) -> None:
     streamed: dict[tuple[str, type], str] = {}
     stored: list[tuple[str, str]] = []
     for record in records:
@@ -69,7 +70,7 @@ def test_the_deltas_of_each_round_add_up_to_the_stored_reply(records: list[e.Rec
     assert all(shown == kept for shown, kept in stored)
 
 
-def test_every_history_is_gap_free_and_every_tool_call_has_its_result(records: list[e.Record]) -> None:
+def test_every_history_is_gap_free_and_every_tool_call_has_its_result(records: list[Record]) -> None:
     histories: dict[str, list[Entry]] = {}
     for record in records:
         if isinstance(record.event, e.HistoryAppended):
@@ -109,12 +110,12 @@ def test_the_answer_and_the_report_say_what_the_operators_lead_showed(projection
     assert "deploy.log:5" in report["text"]
 
 
-def test_a_delivery_stands_once_in_the_stored_history_and_nothing_marks_it_there(records: list[e.Record]) -> None:
+def test_a_delivery_stands_once_in_the_stored_history_and_nothing_marks_it_there(records: list[Record]) -> None:
     entries = [record.event.entry for record in records if isinstance(record.event, e.HistoryAppended)]
     assert entries.count(User(WRITTEN)) == 1
 
 
-def test_the_root_answers_and_then_waits(projection: Projection, records: list[e.Record]) -> None:
+def test_the_root_answers_and_then_waits(projection: Projection, records: list[Record]) -> None:
     root = named(projection, "main")
     assert "report" in root.answer
     turns = [record.event for record in records if isinstance(record.event, e.TurnFinished)]
@@ -123,11 +124,11 @@ def test_the_root_answers_and_then_waits(projection: Projection, records: list[e
 
 
 def test_two_recordings_are_the_same_event_by_event(
-    records: list[e.Record], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    records: list[Record], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DASHBOARD_HOME", str(tmp_path / "again"))
 
-    def told(recording: list[e.Record]) -> list[tuple[int, e.KnownEvent | e.Unknown]]:
+    def told(recording: list[Record]) -> list[tuple[int, e.KnownEvent | e.Unknown]]:
         return [
             (record.at, record.event)
             for record in recording

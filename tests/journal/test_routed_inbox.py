@@ -1,137 +1,217 @@
-"""Taking mail never blocks a loop, and ending a run never gives up (A15)."""
+"""The operator's side for a host program: every call returns once it is stored (A1, A5, A6, A10, A12)."""
 
 from __future__ import annotations
 
-import asyncio
-from concurrent.futures import Future
+import threading
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from dashboard.core.errors import JournalError
-from dashboard.core.events import KnownEvent, RunStarted
-from dashboard.core.mail import Boundary, BoundaryKind, Delivered
-from dashboard.core.messages import Preset
-from dashboard.core.outcomes import Outcome, RunEnd
-from dashboard.journal import routed_inbox
-from dashboard.journal.home import make_session_folder
+from dashboard.core.errors import JournalError, SendRefusedError
+from dashboard.core.events import MessageQueued, RunStarted
+from dashboard.core.labels import RunRef
+from dashboard.core.mail import Boundary, BoundaryKind, RunInbox
+from dashboard.core.messages import Lane, MessageState, Preset, Receipt, Refusal, Sender, SenderKind
+from dashboard.core.outcomes import Outcome
+from dashboard.journal import schema
+from dashboard.journal.memory import MemoryWriter
 from dashboard.journal.routed_inbox import RoutedInbox
-from dashboard.journal.session import JournalHostSession, JournalOperatorSession
-from dashboard.journal.writer import Job
+from dashboard.journal.writer import ThreadWriter
 from tests.conftest import FakeClock
+from tests.journal.conftest import AnyWriter, of, records_of
 
-BOUNDARY = Boundary(BoundaryKind.AFTER_TOOLS, turn=1, round=2, history_index=2)
-END = RunEnd(Outcome.ANSWERED, "done")
-
-
-class FakeWriter:
-    """Takes jobs and runs none; a test decides what becomes of them."""
-
-    def __init__(self) -> None:
-        self.jobs: list[Job[object]] = []
-
-    def emit(self, event: KnownEvent) -> None:
-        raise NotImplementedError
-
-    def submit(self, job: Job[object]) -> Job[object]:
-        self.jobs.append(job)
-        return job
-
-    def close(self) -> None:
-        raise NotImplementedError
+AFTER_TOOLS = Boundary(BoundaryKind.AFTER_TOOLS, turn=1, round=2, history_index=0)
+TURN_OPEN = Boundary(BoundaryKind.TURN_OPEN, turn=1, round=1, history_index=0)
 
 
-def inbox_over(writer: FakeWriter, clock: FakeClock) -> RoutedInbox:
-    async def changed() -> None:
-        await asyncio.sleep(0)
-
-    return RoutedInbox(writer, clock, changed)  # type: ignore[arg-type]
+def start(inbox: RoutedInbox, *ordinals: int) -> None:
+    for number in ordinals:
+        inbox.emit(RunStarted(run_id=f"run_{number}", label="crew", ordinal=number, task="t", max_iterations=3))
 
 
-async def test_a_journal_that_is_busy_is_given_up_and_the_claim_is_called_off(clock: FakeClock) -> None:
-    writer = FakeWriter()
-    assert await inbox_over(writer, clock).open_run("r").take(BOUNDARY) == ()
-    assert writer.jobs[0].abandon()  # it is off already: nothing can claim mail for a boundary that has passed
+async def read(inbox: RoutedInbox, run_id: str, boundary: Boundary = AFTER_TOOLS) -> list[str]:
+    return [delivered.text for delivered in await inbox.open_run(run_id).take(boundary)]
 
 
-async def test_a_claim_that_has_begun_is_waited_for(clock: FakeClock, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(routed_inbox, "TAKE_SECONDS", 0.0)
-    writer = FakeWriter()
-    taking = asyncio.ensure_future(inbox_over(writer, clock).open_run("r").take(BOUNDARY))
-    await asyncio.sleep(0)
-    job = writer.jobs[0]
-    monkeypatch.setattr(job, "abandon", lambda: False)  # the writer was faster
-    while not taking.done():
-        await asyncio.sleep(0)
-        if not job.future.done():
-            job.future.set_result((Delivered("hello"),))
-    assert [delivered.text for delivered in await taking] == ["hello"]
+async def test_alone_it_keeps_everything_in_memory() -> None:
+    inbox = RoutedInbox()
+    start(inbox, 1)
+    receipt = inbox.steer("crew", "hello")
+    assert await read(inbox, "run_1") == ["hello"]
+    found = inbox.message(receipt.message_id)
+    assert found is not None
+    assert (found.state, found.sender) == (MessageState.DELIVERED, Sender(SenderKind.OPERATOR, "operator"))
 
 
-async def test_a_cancelled_run_claims_nothing_after_the_fact(clock: FakeClock) -> None:
-    writer = FakeWriter()
-    taking = asyncio.ensure_future(inbox_over(writer, clock).open_run("r").take(BOUNDARY))
-    await asyncio.sleep(0)
-    taking.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await taking
-    assert writer.jobs[0].abandon()
+def test_it_brings_its_runs_mail_itself(inbox: RoutedInbox) -> None:
+    assert isinstance(inbox, RunInbox)
 
 
-async def test_a_take_that_fails_leaves_the_mail_to_the_next_boundary(
-    clock: FakeClock, caplog: pytest.LogCaptureFixture
+class TestSending:
+    async def test_the_presets_are_the_lanes_and_wakes_that_they_name(self, inbox: RoutedInbox) -> None:
+        start(inbox, 1)
+        inbox.steer("crew", "x")
+        inbox.followup("crew", "y")
+        inbox.inject("crew", "z")
+        assert [(message.body, message.lane, message.wake) for message in inbox.messages()] == [
+            ("x", Lane.NEXT_STEP, True),
+            ("y", Lane.NEXT_TURN, True),
+            ("z", Lane.NEXT_STEP, False),
+        ]
+        assert await read(inbox, "run_1", TURN_OPEN) == ["y", "x", "z"]
+
+    def test_the_primitive_allows_the_fourth_combination_and_a_time(
+        self, inbox: RoutedInbox, clock: FakeClock
+    ) -> None:
+        start(inbox, 1)
+        inbox.send("crew", "whenever", Lane.NEXT_TURN, wake=False, expires_at=clock() + 1)
+        (message,) = inbox.messages()
+        assert (message.lane, message.wake, message.expires_at) == (Lane.NEXT_TURN, False, clock() + 1)
+        assert message.sender == Sender(SenderKind.OPERATOR, "ana")
+
+    def test_a_refusal_names_its_reason_and_stores_nothing(self, inbox: RoutedInbox) -> None:
+        start(inbox, 1, 2)
+        for to, text, refusal in (
+            ("nobody", "hello", Refusal.UNKNOWN),
+            ("crew", "hello", Refusal.AMBIGUOUS),
+            ("crew#1", " \n", Refusal.EMPTY),
+        ):
+            with pytest.raises(SendRefusedError) as refused:
+                inbox.steer(to, text)
+            assert refused.value.refusal is refusal
+        assert inbox.messages() == ()
+
+    def test_a_broadcast_goes_to_the_runs_that_it_is_given(self, inbox: RoutedInbox) -> None:
+        start(inbox, 1, 2, 3)
+        shown = inbox.runs()[:2]
+        inbox.end_run("run_2", Outcome.ANSWERED)
+        one, two = inbox.broadcast(shown, "all of you: stop", Preset.FOLLOWUP)
+        assert (one.refusal, two.refusal) == (None, Refusal.RUN_ENDED)
+        (message,) = inbox.messages()
+        assert (message.to, message.lane) == ("crew#1", Lane.NEXT_TURN)
+        assert message.batch_id == one.part.message.batch_id == two.part.message.batch_id
+
+
+class TestAmending:
+    async def test_every_amendment_of_an_open_message_gives_its_receipt(self, inbox: RoutedInbox) -> None:
+        start(inbox, 1)
+        one, two, three = (inbox.followup("crew", text).message_id for text in ("one", "two", "three"))
+        assert inbox.withdraw(one) == Receipt(one, "crew#1", "run_1", MessageState.WITHDRAWN)
+        assert inbox.edit(two, "TWO").state is MessageState.QUEUED
+        assert inbox.promote(three).state is MessageState.QUEUED
+        assert inbox.hold(two).state is MessageState.QUEUED
+        assert await read(inbox, "run_1", TURN_OPEN) == ["three"]
+        inbox.release(two)
+        assert await read(inbox, "run_1", msgspec.structs.replace(TURN_OPEN, history_index=1)) == ["TWO"]
+
+    async def test_what_was_read_is_too_late_to_amend(self, inbox: RoutedInbox) -> None:
+        start(inbox, 1)
+        message_id = inbox.steer("crew", "hello").message_id
+        await read(inbox, "run_1")
+        with pytest.raises(SendRefusedError, match="was read in round 2") as refused:
+            inbox.withdraw(message_id)
+        assert refused.value.refusal is Refusal.TOO_LATE
+
+
+class TestReading:
+    def test_runs_are_given_with_what_can_be_written_to(self, inbox: RoutedInbox) -> None:
+        start(inbox, 1, 2)
+        inbox.end_run("run_1", Outcome.ANSWERED)
+        assert inbox.runs() == [
+            RunRef("run_1", "crew", 1, False, True),
+            RunRef("run_2", "crew", 2, True, True),
+        ]
+
+    def test_messages_are_given_in_the_order_of_acceptance_whatever_became_of_them(
+        self, inbox: RoutedInbox
+    ) -> None:
+        start(inbox, 1)
+        for text in ("one", "two"):
+            inbox.followup("crew", text)
+        first, second = inbox.messages()
+        inbox.promote(first.id)
+        inbox.withdraw(second.id)
+        assert [message.body for message in inbox.messages()] == ["one", "two"]
+        assert inbox.message("msg_nobody_knows") is None
+
+
+class TestAnAgentsSide:
+    async def test_its_mail_carries_its_run_and_resets_no_budget(
+        self, inbox: RoutedInbox, writer: AnyWriter
+    ) -> None:
+        start(inbox, 1, 2)
+        inbox.as_agent("run_1").steer("crew#2", "from your sister")
+        assert [event.sender for event in of(records_of(writer), MessageQueued)] == [
+            Sender(SenderKind.AGENT, "crew#1", "run_1")
+        ]
+        (delivered,) = await inbox.open_run("run_2").take(AFTER_TOOLS)
+        assert (delivered.wakes, delivered.resets_budget) == (True, False)
+
+    def test_it_cannot_change_what_an_operator_wrote(self, inbox: RoutedInbox) -> None:
+        start(inbox, 1, 2)
+        message_id = inbox.steer("crew#2", "stop").message_id
+        with pytest.raises(SendRefusedError) as refused:
+            inbox.as_agent("run_1").edit(message_id, "go on")
+        assert refused.value.refusal is Refusal.UNKNOWN
+
+    def test_a_run_that_never_started_has_none(self, inbox: RoutedInbox) -> None:
+        with pytest.raises(SendRefusedError) as refused:
+            inbox.as_agent("run_9")
+        assert refused.value.refusal is Refusal.UNKNOWN
+
+
+def test_ordinals_are_counted_once_each_from_any_thread() -> None:
+    inbox = RoutedInbox()
+    given: list[int] = []
+
+    def count() -> None:
+        given.extend(inbox.next_ordinal("crew") for _ in range(200))
+
+    threads = [threading.Thread(target=count) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(given) == list(range(1, 801))
+
+
+async def test_a_message_and_a_boundary_race_and_the_message_is_read_or_withdrawn_and_never_both(
+    clock: FakeClock,
 ) -> None:
-    writer = FakeWriter()
-    taking = asyncio.ensure_future(inbox_over(writer, clock).open_run("r").take(BOUNDARY))
-    await asyncio.sleep(0)
-    writer.jobs[0].future.set_exception(JournalError("the disk is full"))
-    assert await taking == ()
-    assert "stays queued until its next boundary" in caplog.text
+    inbox = RoutedInbox(MemoryWriter(clock), clock=clock)
+    start(inbox, 1)
+    outcomes: dict[str, str] = {}
+    sent: list[str] = []
+    told = threading.Semaphore(0)
+
+    def withdraw_each() -> None:
+        for number in range(1_000):
+            told.acquire()
+            try:
+                inbox.withdraw(sent[number])
+                outcomes[sent[number]] = "withdrawn"
+            except SendRefusedError as refused:
+                outcomes[sent[number]] = str(refused.refusal)
+
+    withdrawing = threading.Thread(target=withdraw_each)
+    withdrawing.start()
+    read_texts: list[str] = []
+    for number in range(1_000):
+        sent.append(inbox.steer("crew", str(number)).message_id)
+        told.release()
+        read_texts += await read(inbox, "run_1", msgspec.structs.replace(AFTER_TOOLS, history_index=number))
+    withdrawing.join()
+    for number, message_id in enumerate(sent):
+        was_read = str(number) in read_texts
+        assert outcomes[message_id] == ("too_late" if was_read else "withdrawn")
 
 
-async def test_the_end_of_a_run_is_tried_until_it_is_recorded(
-    clock: FakeClock, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setattr(routed_inbox, "RETRY_SECONDS", 0.0)
-    writer = FakeWriter()
-    ending = asyncio.ensure_future(inbox_over(writer, clock).open_run("r").finish(BOUNDARY, END))
-    answers: list[object] = [JournalError("the disk is full"), JournalError("still full"), ()]
-    for answer in answers:
-        while not writer.jobs:
-            await asyncio.sleep(0)
-        future: Future[object] = writer.jobs.pop().future
-        if isinstance(answer, JournalError):
-            future.set_exception(answer)
-        else:
-            future.set_result(answer)
-    assert await ending == ()
-    assert "cannot be recorded yet" in caplog.text
-
-
-async def test_an_idle_run_wakes_for_a_steer_and_not_for_an_inject(clock: FakeClock) -> None:
-    folder: Path = make_session_folder("20260101-000000-aaaa")
-    host = JournalHostSession(folder, clock, inline=True)
-    host.emit(RunStarted(run_id="run_1", label="main", ordinal=1, task="t", max_iterations=10))
-    console = JournalOperatorSession(folder, "ana", clock, inline=True)
-    looks = 0
-    waiting_after_the_inject: list[bool] = []
-
-    async def changed() -> None:
-        nonlocal looks
-        looks += 1
-        if looks == 1:
-            await console.send("main", console.compose("by the way", Preset.INJECT))
-        else:
-            waiting_after_the_inject.append(True)
-            await console.send("main", console.compose("wake up", Preset.STEER))
-
-    host.inbox._changed = changed
-    await host.inbox.open_run("run_1").wait()
-    assert waiting_after_the_inject == [True]
-    console.close()
-    await host.close("done")
-
-
-def test_a_foreign_loop_that_opens_it_by_label_is_told_what_to_do(clock: FakeClock) -> None:
-    with pytest.raises(JournalError, match="'main'.*QueueInbox"):
-        inbox_over(FakeWriter(), clock).reader("main")
+def test_a_call_after_the_writer_has_ended_fails_and_does_not_hang(tmp_path: Path, clock: FakeClock) -> None:
+    path = tmp_path / "journal.db"
+    schema.create(path).close()
+    writer = ThreadWriter(path, clock)
+    inbox = RoutedInbox(writer, clock=clock)
+    writer.close()
+    with pytest.raises(JournalError, match="writer has ended"):
+        inbox.messages()

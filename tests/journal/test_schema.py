@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+import shutil
 import stat
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import apsw
+import msgspec
 import pytest
 
 from dashboard.core.errors import JournalError
-from dashboard.journal import schema
+from dashboard.core.events import MessageReturned
+from dashboard.core.messages import Edit, Hold, Lane, Message, MessageState, Promote
+from dashboard.journal import mailroom, schema
+from dashboard.journal.store import Store
+from dashboard.journal.tail import Tail
+from tests.conftest import FakeClock
+from tests.journal.conftest import ANA, Desk
+
+KEPT = Path(__file__).parent / "kept"
 
 
 def test_a_journal_is_private_to_its_user(tmp_path: Path) -> None:
@@ -58,3 +70,138 @@ def test_an_old_sqlite_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(apsw, "sqlite_lib_version", lambda: "3.51.2")
     with pytest.raises(JournalError, match="3.51.2.*pip install --upgrade apsw"):
         schema.connect(path)
+
+
+def shape(connection: apsw.Connection) -> list[object]:
+    """The tables, their columns in order, and the indexes."""
+    tables = connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name").fetchall()
+    columns = [connection.execute(f"PRAGMA table_info({name})").fetchall() for (name,) in tables]
+    indexes = connection.execute(
+        "SELECT name, sql FROM sqlite_schema WHERE type = 'index' ORDER BY name"
+    ).fetchall()
+    return [tables, columns, indexes]
+
+
+class TestAJournalOfFormat1:
+    @pytest.fixture
+    def path(self, tmp_path: Path) -> Path:
+        return Path(shutil.copy(KEPT / "format-1.db", tmp_path / "journal.db"))
+
+    @pytest.fixture
+    def desk(self, path: Path, clock: FakeClock) -> Iterator[Desk]:
+        store = Store(schema.connect(path))
+        yield Desk(store, clock)
+        store.connection.close()
+
+    def test_it_gets_the_shape_of_a_new_one(self, path: Path, tmp_path: Path) -> None:
+        connection, new = schema.connect(path), schema.create(tmp_path / "new.db")
+        assert connection.pragma("user_version") == schema.VERSION
+        assert shape(connection) == shape(new)
+        connection.close()
+        new.close()
+
+    def test_all_its_events_and_all_its_mail_are_there(self, desk: Desk) -> None:
+        assert len(desk.ledger.records(0, 100)) == 18
+        found = [(message.id, message.state, message.reason, message.to) for message in desk.ledger.messages()]
+        assert found == [
+            ("msg_001", MessageState.DELIVERED, None, "subagent-researcher#1"),
+            ("msg_002", MessageState.EXPIRED, None, "subagent-researcher#1"),
+            ("msg_003", MessageState.UNDELIVERABLE, "run_ended", "subagent-researcher#1"),
+            ("msg_004", MessageState.QUEUED, None, "main"),
+            ("msg_005", MessageState.QUEUED, None, "main"),
+            ("msg_006", MessageState.UNBOUND, None, "subagent-writer"),
+        ]
+        read = desk.stored("msg_001")
+        assert (read.body, read.round, read.accepted, read.place, read.sender) == ("read this", 2, 7, 7, ANA)
+        assert not any(message.held or message.taken or message.batch_id for message in desk.ledger.messages())
+
+    def test_what_waits_in_it_can_be_read_and_amended(self, desk: Desk) -> None:
+        desk.amend("msg_005", Promote())
+        desk.amend("msg_005", Edit("and this now"))
+        desk.amend("msg_006", Hold())
+        assert desk.take("run_main") == ["still waiting", "and this now"]
+        promoted = desk.stored("msg_005")
+        assert (promoted.lane, promoted.accepted, promoted.original.body) == (Lane.NEXT_STEP, 14, "and this later")
+        desk.start("run_w", "subagent-writer")
+        assert desk.stored("msg_006").held
+
+    def test_a_retry_of_what_was_sent_before_is_known(self, desk: Desk) -> None:
+        stored = desk.stored("msg_004").original
+        desk.amend("msg_004", Edit("changed"))
+        assert desk.send("main", stored).state is MessageState.QUEUED
+        assert len(desk.ledger.messages()) == 6
+
+    def test_what_was_accepted_before_the_upgrade_is_older_than_a_request_after_it(self, desk: Desk) -> None:
+        with desk.ledger.transaction():
+            mailroom.cancel_turn(desk.ledger, "run_main", None, 14, desk.clock())
+        assert [event.message_id for event in desk.events(MessageReturned)] == ["msg_003", "msg_004"]
+
+    def test_a_process_of_format_1_that_has_it_open_goes_on_writing(self, path: Path, desk: Desk) -> None:
+        old = apsw.Connection(str(path))
+        message = Message("msg_007", "from an old console", Lane.NEXT_STEP, True, ANA, 1)
+        old.execute("INSERT INTO event (seq, at, run_id, version, payload) VALUES (19, 1, 'run_main', 1, '{}')")
+        old.execute(
+            "INSERT INTO message (id, place, address, label, run_id, lane, wake, state, expires_at, sender_kind,"
+            " message, body_bytes) VALUES ('msg_007', 19, 'main', 'main', 'run_main', 'next_step', 1, 'queued',"
+            " NULL, 'operator', ?, 19)",
+            (msgspec.json.encode(message),),
+        )
+        old.close()
+        assert desk.stored("msg_007").accepted == 19
+        assert desk.take("run_main") == ["still waiting", "from an old console"]
+
+    def test_a_host_of_format_1_reads_an_edit(self, path: Path, desk: Desk) -> None:
+        desk.amend("msg_004", Edit("changed"))
+        old = apsw.Connection(str(path))
+        (row,) = old.execute("SELECT message, body_bytes FROM message WHERE id = 'msg_004'")
+        old.close()
+        assert (msgspec.json.decode(row[0], type=Message).body, row[1]) == ("changed", 7)
+
+    def test_several_processes_upgrade_it_once(self, path: Path) -> None:
+        def opened(_: int) -> int:
+            connection = schema.connect(path)
+            version: int = connection.pragma("user_version")
+            connection.close()
+            return version
+
+        with ThreadPoolExecutor(4) as pool:
+            assert list(pool.map(opened, range(8))) == [schema.VERSION] * 8
+
+    def test_an_upgrade_that_fails_leaves_format_1(self, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        with monkeypatch.context() as patch:
+            patch.setattr(schema, "FROM_1", schema.FROM_1 + "SELECT no_such_function();")
+            with pytest.raises(JournalError, match="cannot be read as a journal"):
+                schema.connect(path)
+        old = apsw.Connection(str(path))
+        assert old.pragma("user_version") == 1
+        assert "held" not in {row[1] for row in old.execute("PRAGMA table_info(message)")}
+        old.close()
+        schema.connect(path).close()
+
+    def test_a_reader_opens_it_too(self, path: Path) -> None:
+        tail = Tail(path)
+        assert len(tail.read(0, 100)) == 18
+        tail.close()
+
+
+def test_whether_anything_wakes_is_answered_by_the_index_alone(tmp_path: Path) -> None:
+    store = Store(schema.create(tmp_path / "journal.db"))
+    plans: list[str] = []
+    connection = store.connection
+
+    def explain(cursor: apsw.Cursor, statement: str, bindings: object) -> bool:
+        cursor.connection.exec_trace = None
+        plans.extend(row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {statement}", bindings))  # type: ignore[arg-type]
+        return True
+
+    looks: list[Callable[[], object]] = [
+        lambda: store.wakes("run_1", 1),
+        lambda: store.wakes("run_1", 1, Lane.NEXT_STEP),
+        lambda: store.count_open("run_1"),
+    ]
+    for look in looks:
+        connection.exec_trace = explain
+        look()
+    assert len(plans) == len(looks)
+    assert all("USING COVERING INDEX message_open" in plan for plan in plans), plans
+    connection.close()

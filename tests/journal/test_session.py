@@ -15,17 +15,19 @@ from dashboard.core.events import (
     ControlAction,
     ControlApplied,
     KnownEvent,
+    MessageQueued,
     MessageReturned,
-    Record,
     RunFinished,
     RunStarted,
     SessionClosed,
     Unknown,
 )
 from dashboard.core.mail import Boundary, BoundaryKind
-from dashboard.core.messages import MessageState, Preset, Refusal, ReturnReason
+from dashboard.core.messages import Edit, MessageState, Preset, Refusal, ReturnReason, Withdraw
 from dashboard.core.outcomes import Outcome, RunEnd
-from dashboard.core.sessions import HostState
+from dashboard.core.projection import Projection
+from dashboard.core.records import Record
+from dashboard.core.sessions import Control, HostState
 from dashboard.journal.catalog import host_started, sessions
 from dashboard.journal.home import make_session_folder
 from dashboard.journal.session import JournalHostSession, JournalOperatorSession
@@ -153,6 +155,41 @@ async def test_two_operators_messages_carry_their_own_names(
         assert bo.compose("x", Preset.STEER).sender.name == "bo"
 
 
+async def test_an_operator_amends_what_waits_and_is_told_when_it_is_too_late(
+    folder: Path, clock: FakeClock, host: JournalHostSession
+) -> None:
+    await host.start("0", "title", ())
+    host.emit(started("run_1"))
+    with console(folder, clock) as session:
+        receipt = await session.send("run_1", session.compose("hello", Preset.STEER))
+        assert (await session.amend(receipt.message_id, Edit("goodbye"))).state is MessageState.QUEUED
+        (delivered,) = await host.inbox.open_run("run_1").take(AFTER_TOOLS)
+        assert delivered.text == "goodbye"
+        with pytest.raises(SendRefusedError, match="was read in round 2"):
+            await session.amend(receipt.message_id, Withdraw())
+
+
+async def test_a_broadcast_goes_to_those_it_was_composed_for_and_an_ended_one_stops_no_other(
+    folder: Path, clock: FakeClock, host: JournalHostSession
+) -> None:
+    await host.start("0", "title", ())
+    with console(folder, clock) as session:
+        host.emit(started("run_1", ordinal=1))
+        host.emit(started("run_2", ordinal=2))
+        await host.inbox.open_run("run_1").take(AFTER_TOOLS)
+        projection = Projection()
+        projection.fold(session.read(0, 100))
+        batch = session.compose_batch("all of you: stop", Preset.STEER, list(projection.runs.values()))
+        assert [part.name for part in batch] == ["subagent-a#1", "subagent-a#2"]
+        host.emit(started("run_3", ordinal=3))
+        host.emit(RunFinished(run_id="run_2", outcome=Outcome.ANSWERED))
+        await host.inbox.open_run("run_1").take(AFTER_TOOLS)
+        one, two = await session.broadcast(batch)
+        assert (one.refusal, two.refusal) == (None, Refusal.RUN_ENDED)
+        queued = [event for event in events(session) if isinstance(event, MessageQueued)]
+        assert [(event.run_id, event.batch_id) for event in queued] == [("run_1", batch[0].message.batch_id)]
+
+
 async def test_what_an_operator_asks_for_is_there_until_the_host_has_done_it(
     folder: Path, clock: FakeClock, host: JournalHostSession
 ) -> None:
@@ -164,6 +201,40 @@ async def test_what_an_operator_asks_for_is_there_until_the_host_has_done_it(
     host.emit(ControlApplied(control_id=control.id, action=ControlAction.STOP_SESSION))
     await host.inbox.open_run("none").take(AFTER_TOOLS)
     assert await host.controls() == []
+
+
+async def test_a_control_comes_with_all_that_was_asked(
+    folder: Path, clock: FakeClock, host: JournalHostSession
+) -> None:
+    await host.start("0", "title", ())
+    with console(folder, clock) as session:
+        control_id = await session.request(
+            ControlAction.DENY, "run_1", approval_id="approval_1", reason="not on this machine"
+        )
+    assert await host.controls() == [
+        Control(control_id, ControlAction.DENY, "run_1", "ana", "approval_1", "not on this machine", 2)
+    ]
+
+
+async def test_an_action_of_a_newer_console_comes_with_its_name(
+    folder: Path, clock: FakeClock, host: JournalHostSession
+) -> None:
+    await host.start("0", "title", ())
+    payload = '{"type":"ControlRequested","control_id":"ctl_1","action":"teleport","by":"bo"}'
+    with console(folder, clock) as session:
+        store = session._tail.store
+        store.connection.execute("PRAGMA query_only = OFF")
+        with store.transaction():
+            store.append(Unknown("ControlRequested", payload), clock())
+            store.connection.execute(
+                "INSERT INTO control (id, place, action, run_id, requested_by, state)"
+                " VALUES ('ctl_1', 2, 'teleport', NULL, 'bo', 'requested')"
+            )
+    assert await host.controls() == [Control("ctl_1", "teleport", None, "bo", seq=2)]
+
+
+def test_the_hosts_bus_is_known_as_its_inboxs(host: JournalHostSession) -> None:
+    assert host.emit == host.inbox.emit
 
 
 async def test_a_console_says_that_it_is_there(folder: Path, clock: FakeClock, host: JournalHostSession) -> None:
@@ -231,6 +302,36 @@ class TestTheHostsLife:
         with console(folder, clock, "bo") as another:
             assert another.probe().state is HostState.LOST
             assert len(events(another)) == before
+
+    async def test_what_a_foreign_loop_of_a_dead_host_had_taken_is_in_doubt(
+        self, folder: Path, clock: FakeClock
+    ) -> None:
+        host = JournalHostSession(folder, clock)
+        await host.start("0", "title", ())
+        drain = host.inbox.reader("crew")
+        taken = host.inbox.steer("crew", "taken")
+        assert drain() == ["taken"]
+        die(host)
+        with console(folder, clock) as session:
+            await found_lost(session)
+            returned = [event for event in events(session) if isinstance(event, MessageReturned)]
+            assert [(event.message_id, event.reason) for event in returned] == [
+                (taken.message_id, ReturnReason.IN_DOUBT)
+            ]
+
+    async def test_the_close_of_a_session_ends_the_foreign_runs_that_live(
+        self, folder: Path, clock: FakeClock
+    ) -> None:
+        host = JournalHostSession(folder, clock)
+        await host.start("0", "title", ())
+        drain = host.inbox.reader("crew")
+        host.inbox.steer("crew", "taken")
+        assert drain() == ["taken"]
+        await host.close("all done")
+        assert drain() == []
+        with console(folder, clock) as session:
+            told = events(session)
+        assert [type(event) for event in told[-3:]] == [RunFinished, MessageReturned, SessionClosed]
 
     async def test_a_closed_session_is_over_and_not_lost(self, folder: Path, clock: FakeClock) -> None:
         host = JournalHostSession(folder, clock)

@@ -13,8 +13,10 @@ from dashboard.ui.drafts import Drafts, Target
 from dashboard.ui.glyphs import ASCII, UNICODE, choose_glyphs
 from dashboard.ui.receipts import SLOW, Sending, receipt_line, sending_line
 from dashboard.ui.screens.console import Console
+from dashboard.ui.widgets.delegation_tree import TONES
+from dashboard.ui.widgets.panel import STATE_STYLES
 from dashboard.ui.widgets.wall import LOWEST, NARROWEST, fit
-from dashboard.ui.wording import amount, duration, plural, round_words
+from dashboard.ui.wording import amount, done_by, duration, plural, round_words, state_words
 
 ONE, TWO = Target("run_1", "subagent-a#1"), Target("run_2", "subagent-a#2")
 
@@ -74,6 +76,33 @@ class TestReceipts:
     ) -> None:
         line = receipt_line(self.view(state, reason), None, UNICODE)
         assert (line.tone, line.words, line.body) == (tone, words, "two ⏎ lines")
+
+    def test_a_withdrawal_is_no_failure_and_says_who(self) -> None:
+        view = self.view(MessageState.WITHDRAWN)
+        view.withdrawn_by = "bob"
+        line = receipt_line(view, None, UNICODE)
+        assert (line.tone, line.words) == ("withdrawn", "↩ withdrawn by bob · subagent-a#1 did not read it")
+
+    @pytest.mark.parametrize("state", list(MessageState))
+    def test_what_was_edited_says_so_whatever_became_of_it(self, state: MessageState) -> None:
+        view = self.view(state, ReturnReason.RUN_ENDED)
+        view.edited, view.edited_by = True, "bob"
+        assert receipt_line(view, None, UNICODE).words.endswith(" · edited by bob")
+
+    def test_a_held_message_says_who_holds_it_and_that_nothing_reads_it(self) -> None:
+        view = self.view(MessageState.QUEUED)
+        view.held, view.held_by = True, "bob"
+        words = receipt_line(view, None, UNICODE).words
+        assert words == "◌ held by bob · subagent-a#1 does not read it until it is released"
+        view.state = MessageState.UNBOUND
+        assert "the next subagent-a#1 that starts does not read it" in receipt_line(view, None, UNICODE).words
+
+    def test_a_message_that_was_taken_waits_for_a_word_from_whoever_took_it(self) -> None:
+        view = self.view(MessageState.QUEUED)
+        view.taken = True
+        assert receipt_line(view, None, UNICODE).words == (
+            "◌ taken · subagent-a#1 has it, and has not confirmed yet that it read it"
+        )
 
     @pytest.mark.parametrize("reason", list(ReturnReason))
     def test_every_reason_has_words(self, reason: ReturnReason) -> None:
@@ -159,6 +188,25 @@ class TestWords:
     def test_a_round_and_its_budget_also_after_a_reset(self) -> None:
         assert round_words(3, 3, 12) == "r3/12"
         assert round_words(5, 2, 12) == "r5 (2/12)"
+
+
+class TestStates:
+    def run_view(self) -> RunView:
+        return RunView("r", "main", 1, "t", None, 0, reading=True, started_at=0, max_iterations=10)
+
+    def test_a_state_is_one_word_unless_somebody_or_something_keeps_the_run(self) -> None:
+        run = self.run_view()
+        assert state_words(run) == "working"
+        run.paused, run.paused_by = True, "ana"
+        assert state_words(run) == "paused by ana"
+        run.blocked_on = "journal"
+        assert state_words(run) == "blocked: journal"
+
+    def test_a_deed_of_nobody_knows_whom_is_said_alone(self) -> None:
+        assert [done_by("held", "ana"), done_by("held", "")] == ["held by ana", "held"]
+
+    def test_every_state_has_a_colour_in_head_and_tree(self) -> None:
+        assert set(STATE_STYLES) == set(TONES) == set(RunState)
 
 
 class TestGlyphs:

@@ -11,16 +11,16 @@ from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
 from textual.widgets import Static
 
+from dashboard.core.changes import Changes
 from dashboard.core.errors import DashboardError
-from dashboard.core.events import ControlAction, NoticeLevel
-from dashboard.core.projection import Changes
+from dashboard.core.events import ControlAction
 from dashboard.core.sessions import HostState, OperatorSession
-from dashboard.core.views import RunState
 from dashboard.ui.commands import Mode, bindings
 from dashboard.ui.glyphs import Glyphs
 from dashboard.ui.screens.confirm import Confirm
 from dashboard.ui.screens.help import Help
 from dashboard.ui.screens.writing import OVER, WritingScreen
+from dashboard.ui.toasts import toasts
 from dashboard.ui.widgets.bars import ReceiptBar, StatusBar
 from dashboard.ui.widgets.delegation_tree import DelegationTree
 from dashboard.ui.widgets.panel import Panel
@@ -50,6 +50,7 @@ class Console(WritingScreen):
         self._framing = asyncio.Lock()
         self._slow_due = True
         self._last_trouble = ""
+        self._opened_at = session.now()
         self.status_bar = StatusBar(id="status")
         self.tree_view = DelegationTree(self._feed.projection, glyphs)
         self.receipts = ReceiptBar(id="receipts")
@@ -148,11 +149,8 @@ class Console(WritingScreen):
             self._say(f"{error}. Still trying.", "error")
 
     def _tell(self, changes: Changes) -> None:
-        for notice in changes.notices:
-            if notice.level is not NoticeLevel.NOTE:
-                run = self._feed.projection.runs.get(notice.run_id or "")
-                who = f"{run.name}: " if run else ""
-                self._say(who + notice.text, "error" if notice.level is NoticeLevel.ERROR else "warning")
+        for text, severity in toasts(changes, self._feed.projection.runs, self._session.operator, self._opened_at):
+            self._say(text, severity)
 
     def _show_status(self, now: int) -> None:
         projection = self._feed.projection
@@ -236,7 +234,7 @@ class Console(WritingScreen):
         if self._host.state in OVER:
             self._say("Nothing runs any more; q leaves.")
             return
-        working = sum(run.state is not RunState.IDLE for run in live)
+        working = sum(not run.idle for run in live)
         question = f"Stop {plural(len(live), 'run')} and end the session?"
         detail = f"{working} of them working. Unread mail comes back with its text; everything stays readable."
 

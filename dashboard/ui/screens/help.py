@@ -19,7 +19,10 @@ HEADS = (
     ("working r6 (2/12)", "round 6; a message renewed the 12, and this is the 2nd since"),
     ("in tool", "a tool runs; below stand its name and its time"),
     ("waiting", "for the sub-agents that it spawned"),
-    ("idle", "it has answered, and waits for you"),
+    ("needs approval", "a tool waits until somebody allows or denies it"),
+    ("paused", "held before its next round; it reads its mail when it goes on"),
+    ("blocked", "it goes on once what stands behind the word gives way"),
+    ("idle", "its turn is over, and it waits for you"),
 )
 
 

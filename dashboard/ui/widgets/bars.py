@@ -23,7 +23,7 @@ _HOST_STYLES = {
     HostState.CLOSED: "$faint",
     HostState.LOST: "$error bold",
 }
-_TONES = {"pending": "$operator", "read": "$success", "returned": "$error"}
+_TONES = {"pending": "$operator", "read": "$success", "withdrawn": "$warning", "returned": "$error"}
 
 
 class StatusBar(Static):
@@ -48,6 +48,9 @@ class StatusBar(Static):
         # what matters most comes first; the last of these are left out where there is no room
         facts = [
             (f"host {words}", _HOST_STYLES[host.state]),
+            (f"{counts.asking} {'needs' if counts.asking == 1 else 'need'} you", "$warning bold")
+            if counts.asking
+            else None,
             (f"{counts.pending} pending", "$operator bold" if counts.pending else "$faint"),
             (f"{counts.live} live", "$primary" if counts.live else "$faint"),
             (f"{counts.idle} idle", "$secondary") if counts.idle else None,

@@ -15,11 +15,15 @@ from dashboard.core.projection import Projection
 from dashboard.core.sanitize import sanitize_line
 from dashboard.core.views import RunState, RunView
 from dashboard.ui.glyphs import Glyphs
+from dashboard.ui.wording import SHORT_WORDS
 
-_TONES = {
+TONES = {
     RunState.WORKING: "live",
     RunState.TOOL: "live",
     RunState.WAITING: "quiet",
+    RunState.APPROVAL: "asking",
+    RunState.PAUSED: "warned",
+    RunState.BLOCKED: "warned",
     RunState.IDLE: "quiet",
     RunState.DONE: "done",
     RunState.CAPPED: "warned",
@@ -27,7 +31,7 @@ _TONES = {
     RunState.ERROR: "failed",
     RunState.LOST: "failed",
 }
-_STYLES = ("name", "guide", "chosen", "pending", *dict.fromkeys(_TONES.values()))
+_STYLES = ("name", "guide", "chosen", "pending", *dict.fromkeys(TONES.values()))
 
 
 class DelegationTree(Widget):
@@ -88,14 +92,15 @@ class DelegationTree(Widget):
         guide, run = self._rows[at]
         chosen = run.run_id == self._chosen
         name_style = self._style("chosen" if chosen else "name")
-        tone = self._style(_TONES[run.state])
+        tone = self._style(TONES[run.state])
         mark = self._glyphs.selected if chosen else " "
         tail = f"r{run.round}" if run.live and run.round else ""
         state = str(run.state)
         pending = f" {self._glyphs.pending}{len(run.waiting)}" if run.waiting else ""
         name = sanitize_line(run.short, 40)
         room = width - len(guide) - len(name) - len(pending) - 5
-        words = next((text for text in (f"{state} {tail}".strip(), state) if len(text) <= room), "")
+        fitting = (f"{state} {tail}".strip(), state, SHORT_WORDS.get(run.state, state))
+        words = next((text for text in fitting if len(text) <= room), "")
         segments = [
             Segment(f"{mark}{guide}", self._style("guide")),
             Segment(f"{self._glyphs.states[run.state]} ", tone),

@@ -14,12 +14,15 @@ from dashboard.core.views import MessageView, RunState, RunView
 from dashboard.ui.entry_lines import sender_words
 from dashboard.ui.glyphs import Glyphs
 from dashboard.ui.widgets.transcript import TranscriptView
-from dashboard.ui.wording import amount, duration, plural, round_words
+from dashboard.ui.wording import SHORT_WORDS, amount, done_by, duration, plural, round_words, state_words
 
 STATE_STYLES = {
     RunState.WORKING: "$primary",
     RunState.TOOL: "$primary",
     RunState.WAITING: "$secondary",
+    RunState.APPROVAL: "$warning bold",
+    RunState.PAUSED: "$warning",
+    RunState.BLOCKED: "$warning",
     RunState.IDLE: "$secondary",
     RunState.DONE: "$success",
     RunState.CAPPED: "$warning",
@@ -98,10 +101,12 @@ class Panel(Vertical):
         style = STATE_STYLES[run.state]
         mark = f"{glyphs.selected} " if self._chosen else ""
         rounds = f" {round_words(run.round, run.step, run.max_iterations)}" if run.live and run.round else ""
-        words = f" {run.state}{rounds}"
-        room = self.size.width - len(mark) - len(words) - 4
+        words = f" {state_words(run)}{rounds}"
+        room = self.size.width - len(mark) - len(words) - 5
         fits = len(run.name) <= room or not self.size.width  # not laid out yet: the first resize knows better
         name = run.name if fits else run.short  # the name gives way, never the numbers
+        if not fits and len(name) > room:
+            words = f" {SHORT_WORDS.get(run.state, run.state)}{rounds}"  # next, who it was: the transcript says it
         self.border_title = Content.assemble(
             (mark, "$accent bold"),
             (f"{glyphs.states[run.state]} ", style),
@@ -112,15 +117,23 @@ class Panel(Vertical):
         unseen = self.transcript.unseen
         if unseen:
             facts.append((f"{glyphs.down} {plural(unseen, 'new line')} below (G)", "$accent"))
-        for name, since in list(run.tools.values())[:1]:
-            more = f" +{len(run.tools) - 1}" if len(run.tools) > 1 else ""
-            facts.append((f"{sanitize_line(name, 30)}{more} {duration(now - since)}", "$tool"))
+        if run.tools:
+            facts.append(self._tool_fact(now))
         if run.tokens:
             facts.append((f"{amount(run.tokens)} tok", "$faint"))
         parts: list[tuple[str, str]] = []
         for fact in facts:
             parts.extend([(f" {glyphs.dot} ", "$faint"), fact] if parts else [fact])
         self.border_subtitle = Content.assemble(*parts)
+
+    def _tool_fact(self, now: int) -> tuple[str, str]:
+        """Say which tool runs, or waits to be allowed, and for how long."""
+        tools = self._run_view.tools
+        asked = next((call for call in self._run_view.approvals.values() if call.tool_call_id in tools), None)
+        name, since = tools[asked.tool_call_id] if asked else next(iter(tools.values()))
+        more = f" +{len(tools) - 1}" if len(tools) > 1 else ""
+        words = f"{sanitize_line(name, 30)}{more}{' waits' if asked else ''} {duration(now - since)}"
+        return words, "$warning" if asked else "$tool"
 
     def show_pending(self, waiting: list[MessageView]) -> None:
         """Show the mail that the run has not read yet, oldest first."""
@@ -132,8 +145,15 @@ class Panel(Vertical):
 
     def _pending_line(self, message: MessageView) -> Content:
         how = message.preset.words if message.preset else "message"
+        if message.taken:
+            fate = f"{how} taken, not confirmed yet"
+        elif message.held:
+            fate = done_by(f"{how} held", message.held_by)
+        else:
+            fate = f"pending {how}"
+        edited = f", {done_by('edited', message.edited_by)}" if message.edited else ""
         return Content.assemble(
-            (f"{self._glyphs.pending} pending {how}", "$operator bold"),
-            (f" {self._glyphs.dot} {sender_words(message.sender)}: ", "$faint"),
+            (f"{self._glyphs.pending} {fate}", "$operator bold"),
+            (f" {self._glyphs.dot} {sender_words(message.sender)}{edited}: ", "$faint"),
             (sanitize_line(message.body, 200), "$operator"),
         )

@@ -27,7 +27,7 @@ CACHED = 64
 WHEEL = 3
 _STYLES = (
     "text", "reasoning", "task", "label", "faint", "rail", "tool", "arguments", "result", "error", "notice", "end",
-    "operator", "operator-head", "operator-rail", "operator-faint", "agent", "agent-head", "agent-rail",
+    "asking", "operator", "operator-head", "operator-rail", "operator-faint", "agent", "agent-head", "agent-rail",
     "agent-faint", "thumb", "track",
 )  # fmt: skip
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from textual.containers import Container
 
-from dashboard.core.projection import Changes, Projection
+from dashboard.core.changes import Changes
+from dashboard.core.projection import Projection
 from dashboard.ui.glyphs import Glyphs
 from dashboard.ui.widgets.panel import Panel
 

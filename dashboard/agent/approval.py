@@ -1,0 +1,109 @@
+"""Which tool calls wait for an operator's word, and the calls that do."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection, Iterator
+from typing import Any
+
+import msgspec
+
+from dashboard.core.errors import ControlRefusedError, RosterError
+from dashboard.core.events import ApprovalAnswer
+
+MARKED, ALL, NONE = "marked", "all", "none"
+WORDS = (MARKED, ALL, NONE)
+TIMEOUT_SECONDS = 3600.0
+
+
+class Approval(msgspec.Struct, frozen=True):
+    """When an agent's tools ask before they run (H4).
+
+    Args:
+        asks: ``marked`` for the tools made with ``needs_approval``, ``all``, ``none``, or tool names.
+        timeout: seconds after which a call that nobody answered counts as denied; ``None`` waits for good.
+    """
+
+    asks: str | frozenset[str] = MARKED
+    timeout: float | None = TIMEOUT_SECONDS
+
+    def wanted(self, name: str, marked: bool) -> bool:
+        """Whether a call of this tool asks first."""
+        if isinstance(self.asks, str):
+            return self.asks == ALL or (self.asks == MARKED and marked)
+        return name in self.asks
+
+
+def approval_of(value: Any, where: str) -> Approval:  # noqa: ANN401 - whatever a user wrote
+    """Read what a user gave as an approval.
+
+    Args:
+        value: an ``Approval``, one of its words, or tool names.
+        where: the place that it was given at, for the error.
+
+    Raises:
+        RosterError: it is none of these (a ``ValueError``).
+    """
+    if isinstance(value, Approval):
+        value, timeout = value.asks, value.timeout
+    else:
+        timeout = TIMEOUT_SECONDS
+    if isinstance(value, str) and value in WORDS:
+        return Approval(value, timeout)
+    if isinstance(value, Collection) and not isinstance(value, str | bytes):
+        names = frozenset(value)
+        if all(isinstance(name, str) for name in names):
+            return Approval(names, timeout)
+    raise RosterError(
+        f"{where} is no approval", f"it got {value!r}",
+        f"Give {', '.join(map(repr, WORDS))}, a list of tool names, or an Approval(...)",
+    )  # fmt: skip
+
+
+class Verdict(msgspec.Struct, frozen=True):
+    """How a request for approval was answered, by whom and why."""
+
+    answer: ApprovalAnswer
+    by: str = ""
+    reason: str = ""
+
+
+class Approvals:
+    """The requests that wait for an answer. A message never answers one (A12); only ``answer`` does."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[str, tuple[str, asyncio.Future[Verdict]]] = {}
+
+    def open(self, approval_id: str, run_id: str) -> asyncio.Future[Verdict]:
+        """Enter a request; its future is done once it is answered."""
+        future: asyncio.Future[Verdict] = asyncio.get_running_loop().create_future()
+        self._waiting[approval_id] = run_id, future
+        return future
+
+    def close(self, approval_id: str) -> None:
+        """Take out a request that is over."""
+        self._waiting.pop(approval_id, None)
+
+    def answer(self, approval_id: str, *, allow: bool, by: str, reason: str = "") -> str:
+        """Answer a request; gives the run that asked.
+
+        Args:
+            approval_id: the request.
+            allow: whether the tool may run.
+            by: who answers.
+            reason: why not, for the agent to read.
+
+        Raises:
+            ControlRefusedError: nothing of that id waits: it was answered, timed out, or its run ended.
+        """
+        run_id, future = self._waiting.get(approval_id, ("", None))
+        if future is None or future.done():
+            raise ControlRefusedError(
+                f"no approval {approval_id} is waiting", "it was answered, its time passed, or its run ended"
+            )
+        future.set_result(Verdict(ApprovalAnswer.ALLOWED if allow else ApprovalAnswer.DENIED, by, reason))
+        return run_id
+
+    def __iter__(self) -> Iterator[str]:
+        """Give the ids of the requests that wait, the oldest first."""
+        return iter(list(self._waiting))

@@ -1,0 +1,61 @@
+"""A run as a stream of chunks: the same run, with one more listener."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
+from typing import Any
+
+from dashboard.agent.chunks import Chunk, Chunker
+from dashboard.agent.loop import RunResult
+from dashboard.agent.telling import Emit
+from dashboard.core.events import KnownEvent
+
+Start = Callable[[Sequence[Emit]], Coroutine[Any, Any, RunResult]]
+
+
+async def stream_run(start: Start) -> AsyncIterator[Chunk]:
+    """Start a run and give its chunks as they come; leaving early ends the run.
+
+    Args:
+        start: gives the run, once it has its listeners.
+    """
+    chunks: asyncio.Queue[Chunk | None] = asyncio.Queue()
+    chunker = Chunker()
+
+    def listen(event: KnownEvent) -> None:
+        chunk = chunker.take(event)
+        if chunk is not None:
+            chunks.put_nowait(chunk)
+
+    run = asyncio.ensure_future(start((listen,)))
+    run.add_done_callback(lambda _: chunks.put_nowait(None))
+    try:
+        while (chunk := await chunks.get()) is not None:
+            yield chunk
+        await run  # what it raised is the caller's
+    finally:
+        run.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await run
+
+
+def stream_sync(stream: AsyncIterator[Chunk]) -> Iterator[Chunk]:
+    """Give an asynchronous stream's chunks one by one, in an event loop that runs between two of them.
+
+    Args:
+        stream: not begun yet.
+    """
+    with asyncio.Runner() as runner:
+
+        async def following() -> Chunk | None:
+            return await anext(stream, None)
+
+        try:
+            while (chunk := runner.run(following())) is not None:
+                yield chunk
+        finally:
+            close: Any = getattr(stream, "aclose", None)
+            if close is not None:
+                runner.run(close())

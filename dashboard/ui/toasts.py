@@ -1,0 +1,59 @@
+"""What a fold brought that an operator should be told at once, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from dashboard.core.changes import Changes, Refused
+from dashboard.core.events import ControlAction, NoticeLevel
+from dashboard.core.views import RunView
+
+_ASKED = {
+    ControlAction.STOP_SESSION: "stop all",
+    ControlAction.CANCEL: "stop {run}",
+    ControlAction.CANCEL_SUBTREE: "stop {run} and all below it",
+    ControlAction.PAUSE: "pause {run}",
+    ControlAction.STEP: "let {run} make one round",
+    ControlAction.RESUME: "let {run} go on",
+    ControlAction.ALLOW: "allow a tool of {run}",
+    ControlAction.DENY: "deny a tool of {run}",
+}
+
+
+def toasts(changes: Changes, runs: Mapping[str, RunView], operator: str, since: int) -> Iterator[tuple[str, str]]:
+    """Give each text with its severity: ``error`` or ``warning``.
+
+    Args:
+        changes: what the fold brought.
+        runs: the runs by id.
+        operator: who looks.
+        since: when this console opened, in microseconds since the epoch, UTC: what was refused before is no news.
+    """
+    for notice in changes.notices:
+        if notice.level is not NoticeLevel.NOTE:
+            run = runs.get(notice.run_id or "")
+            who = f"{run.name}: " if run else ""
+            yield who + notice.text, "error" if notice.level is NoticeLevel.ERROR else "warning"
+    for turn in changes.failed_turns:
+        run = runs.get(turn.run_id)
+        yield f"{run.name if run else 'a run'}: the turn failed: {turn.error}", "error"
+    for refused in changes.refused:
+        if refused.at >= since:
+            yield refusal_words(refused, runs, operator), "warning"
+
+
+def refusal_words(refused: Refused, runs: Mapping[str, RunView], operator: str) -> str:
+    """Say what the host was asked for and did not do, and why.
+
+    Args:
+        refused: the request and the answer.
+        runs: the runs by id.
+        operator: who looks; a request of anyone else's is said to be theirs.
+    """
+    asked = refused.asked
+    if asked is None:
+        return f"The host refused a request: {refused.answer.reason}"
+    run = runs.get(asked.run_id or "")
+    deed = _ASKED[asked.action].format(run=run.name if run else "a run")
+    whose = "" if asked.by == operator else f", which {asked.by or 'somebody'} asked for"
+    return f"The host did not {deed}{whose}: {refused.answer.reason}"
