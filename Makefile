@@ -17,6 +17,9 @@ check: $(VENV)/.installed-dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+bench: $(VENV)/.installed-dev
+	$(BIN)/python -m tests.bench
+
 screenshots: $(VENV)/.installed
 	$(BIN)/dashboard screenshots
 
