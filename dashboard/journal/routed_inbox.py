@@ -28,7 +28,7 @@ from dashboard.journal.jobs import Job, Writer
 from dashboard.journal.ledger import Ledger
 from dashboard.journal.mail_desk import MailDesk
 from dashboard.journal.memory import MemoryWriter
-from dashboard.journal.routed_mail import Changed, RoutedMail
+from dashboard.journal.routed_mail import Changed, RoutedMail, Waits
 
 __all__ = ["RoutedInbox", "foreign_run"]
 
@@ -46,6 +46,7 @@ class RoutedInbox(Correspondent):
         clock: microseconds since the epoch, UTC.
         changed: what it gives is done once the ledger may have changed; by default a writer in memory says so, and
             any other is looked at 20 times a second while a run is idle.
+        waits: whether anything is open for a run, by a read alone, where that is cheaper than a transaction.
     """
 
     def __init__(
@@ -55,11 +56,13 @@ class RoutedInbox(Correspondent):
         operator: str = "operator",
         clock: Clock = wall_clock,
         changed: Changed | None = None,
+        waits: Waits | None = None,
     ) -> None:
         writer = MemoryWriter(clock) if writer is None else writer
         super().__init__(writer, MailDesk(writer, Sender(SenderKind.OPERATOR, operator), clock))
         self._clock = clock
         self._changed = changed or (writer.changed if isinstance(writer, MemoryWriter) else _look_again)
+        self._waits = waits
         self._ordinals: Counter[str] = Counter()
         self._counting = threading.Lock()
         self._foreign: dict[str, bool] = {}  # the live runs of other loops, and whether each ends with its drain
@@ -84,7 +87,7 @@ class RoutedInbox(Correspondent):
 
     def open_run(self, run_id: str) -> RoutedMail:
         """Open the mail of a run whose ``RunStarted`` was emitted: what our own loop calls, not ``reader``."""
-        return RoutedMail(run_id, self._writer, self._clock, self._changed)
+        return RoutedMail(run_id, self._writer, self._clock, self._changed, self._waits)
 
     def reader(self, agent: str | None = None) -> Drain:
         """Open a drain for a loop that is not ours (P1, P2); never waits.

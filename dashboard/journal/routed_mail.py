@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 
 from dashboard.core.errors import JournalError
 from dashboard.core.events import RunBlocked, TurnFinished
-from dashboard.core.mail import Boundary, Delivered
+from dashboard.core.mail import Boundary, BoundaryKind, Delivered
 from dashboard.core.outcomes import RunEnd
 from dashboard.journal import mailroom
 from dashboard.journal.clock import Clock
@@ -18,6 +18,9 @@ from dashboard.journal.ledger import Ledger
 TAKE_SECONDS = 0.025
 RETRY_SECONDS = 0.25
 Changed = Callable[[], Awaitable[None]]
+Waits = Callable[[str], bool]
+# their mail may have been bound in the transaction that starts the run, which is still on its way
+_CLAIMED_UNSEEN = frozenset({BoundaryKind.TURN_OPEN, BoundaryKind.WAKE})
 _log = logging.getLogger(__name__)
 
 
@@ -29,27 +32,35 @@ class RoutedMail:
         writer: the process's writer.
         clock: microseconds since the epoch, UTC.
         changed: what it gives is done once the ledger may have changed; for an idle run that waits.
+        waits: whether anything is open for a run, by a read alone; without it every take is a transaction.
     """
 
-    def __init__(self, run_id: str, writer: Writer[Ledger], clock: Clock, changed: Changed) -> None:
+    def __init__(
+        self, run_id: str, writer: Writer[Ledger], clock: Clock, changed: Changed, waits: Waits | None = None
+    ) -> None:
         self._run_id = run_id
         self._writer = writer
         self._clock = clock
         self._changed = changed
+        self._waits = waits
 
     async def take(self, boundary: Boundary) -> tuple[Delivered, ...]:
         """Claim and deliver what this boundary reads; a journal busy for 25 ms leaves it to the next (A15)."""
+        if self._waits is not None and boundary.kind not in _CLAIMED_UNSEEN and not self._waits(self._run_id):
+            return ()  # most boundaries: nothing waits, and no transaction has to find that out
         job = self._submit(lambda ledger: mailroom.take(ledger, self._run_id, boundary, self._clock()))
-        future = asyncio.wrap_future(job.future)
         try:
-            await asyncio.wait([future], timeout=TAKE_SECONDS)
-        except asyncio.CancelledError:
-            job.abandon()  # a cancelled run must not claim mail after the fact: it comes back instead (A11)
-            raise
-        if not future.done() and job.abandon():
-            future.cancel()
-            return ()
-        try:
+            if job.future.done():  # by a writer that writes at once
+                return job.future.result()
+            future = asyncio.wrap_future(job.future)
+            try:
+                await asyncio.wait([future], timeout=TAKE_SECONDS)
+            except asyncio.CancelledError:
+                job.abandon()  # a cancelled run must not claim mail after the fact: it comes back instead (A11)
+                raise
+            if not future.done() and job.abandon():
+                future.cancel()
+                return ()
             return await asyncio.shield(future)  # begun: whether it delivers is being decided, and must be known
         except JournalError as error:
             _log.warning("mail of %s stays queued until its next boundary: %s", self._run_id, error)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from pathlib import Path
 
+import apsw
 from filelock import FileLock
 
 from dashboard.core.events import ControlAction, ControlRequested, HostStarted, SessionClosed
@@ -190,7 +191,7 @@ class JournalHostSession:
         schema.create(path).close()
         self._writer = _writer(path, clock, inline=inline, on_death=_end_process)
         self._tail = Tail(path)
-        self.inbox = RoutedInbox(self._writer, clock=clock, changed=self.changed)
+        self.inbox = RoutedInbox(self._writer, clock=clock, changed=self.changed, waits=self._waits)
         self.emit = self.inbox.emit  # the same bus, and known as the same: an event is told once per bus
 
     async def start(self, version: str, title: str, labels: tuple[str, ...]) -> None:
@@ -232,6 +233,13 @@ class JournalHostSession:
         self._writer.close()
         self._tail.close()
         self._lock.release()
+
+    def _waits(self, run_id: str) -> bool:
+        """Whether anything is open for a run: one indexed read, on a connection that waits for no writer."""
+        try:
+            return self._tail.store.count_open(run_id) > 0
+        except apsw.Error:
+            return True  # the transaction will tell what is wrong
 
     def _submit(self, work: Callable[[Store], object]) -> Job[Store, object]:
         return self._writer.submit(Job(work))

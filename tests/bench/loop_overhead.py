@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 
 from dashboard.agent import Agent, Runtime, run_agent, tool
 from dashboard.core.history import Assistant, ToolCall
 from dashboard.core.inbox import Inbox, QueueInbox
 from dashboard.models.base import ModelEvent, ModelRequest, Reply
-from tests.bench.mail_costs import inbox_on
+from tests.bench.mail_costs import STORES, inbox_on
 from tests.bench.measure import alternated, report
 
 ROUNDS = 300
@@ -34,10 +34,11 @@ async def look() -> str:
     return "seen"
 
 
-def run(inbox: Inbox | None, runtime: Runtime) -> int:
-    """Run to the answer, and count the rounds."""
+def run(inbox: Inbox | None, runtime: Runtime, recorded: Callable[[], object] = bool) -> int:
+    """Run to the answer, until all of it is recorded, and count the rounds."""
     agent = Agent(InstantModel(), tools=[look], max_iterations=ROUNDS, inbox=inbox)
     asyncio.run(run_agent(agent, "p", runtime))
+    recorded()
     return ROUNDS
 
 
@@ -46,11 +47,11 @@ def main() -> None:
     queue = QueueInbox()
     base, cost = alternated(lambda: run(None, Runtime()), lambda: run(queue, Runtime()))
     report("round (QueueInbox)", ("without", base), ("with", cost))
-    for store in ("memory", "sqlite, its thread"):
+    for store in STORES:
         with inbox_on(store) as inbox:
             runtime = Runtime(emit=inbox.emit, next_ordinal=inbox.next_ordinal)
             base, cost = alternated(
-                lambda runtime=runtime: run(None, runtime),  # type: ignore[misc]
-                lambda runtime=runtime, inbox=inbox: run(inbox, runtime),  # type: ignore[misc]
+                lambda runtime=runtime, inbox=inbox: run(None, runtime, inbox.runs),  # type: ignore[misc]
+                lambda runtime=runtime, inbox=inbox: run(inbox, runtime, inbox.runs),  # type: ignore[misc]
             )
             report(f"round (RoutedInbox, {store})", ("without", base), ("with", cost))

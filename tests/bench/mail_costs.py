@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import apsw
 
@@ -15,15 +14,11 @@ from dashboard.core.events import RunStarted
 from dashboard.core.inbox import QueueInbox
 from dashboard.core.mail import Boundary, BoundaryKind
 from dashboard.core.messages import Lane
-from dashboard.journal import schema
-from dashboard.journal.clock import wall_clock
-from dashboard.journal.inline import InlineWriter
-from dashboard.journal.jobs import Writer
-from dashboard.journal.memory import MemoryWriter
 from dashboard.journal.routed_inbox import RoutedInbox
-from dashboard.journal.writer import ThreadWriter
+from dashboard.journal.session import JournalHostSession
 from tests.bench.measure import alternated, report
 
+STORES = ("memory", "journal")
 TAKES = 400
 SENDS = 200
 EMPTY = Boundary(BoundaryKind.AFTER_TOOLS, 1, 1, 0)
@@ -31,22 +26,19 @@ EMPTY = Boundary(BoundaryKind.AFTER_TOOLS, 1, 1, 0)
 
 @contextmanager
 def inbox_on(store: str) -> Iterator[RoutedInbox]:
-    """Give an inbox with one run that lives."""
+    """Give an inbox with one run that lives: alone in memory, or a host's over its journal."""
+    if store == "memory":
+        yield _with_a_run(RoutedInbox())
+        return
     with TemporaryDirectory() as folder:
-        path = Path(folder) / "journal.db"
-        schema.create(path).close()
-        writers: dict[str, Callable[[], Writer[Any]]] = {
-            "memory": lambda: MemoryWriter(wall_clock),
-            "sqlite, inline": lambda: InlineWriter(path, wall_clock),
-            "sqlite, its thread": lambda: ThreadWriter(path, wall_clock),
-        }
-        writer = writers[store]()
-        inbox = RoutedInbox(writer)
-        inbox.emit(RunStarted(run_id="run_1", label="main", ordinal=1, task="t", max_iterations=3))
-        try:
-            yield inbox
-        finally:
-            writer.close()
+        session = JournalHostSession(Path(folder))
+        yield _with_a_run(session.inbox)
+        asyncio.run(session.close("measured"))
+
+
+def _with_a_run(inbox: RoutedInbox) -> RoutedInbox:
+    inbox.emit(RunStarted(run_id="run_1", label="main", ordinal=1, task="t", max_iterations=3))
+    return inbox
 
 
 @contextmanager
@@ -116,7 +108,7 @@ def main() -> None:
                     connection.execute("COMMIT")
             return SENDS
 
-        for store in ("memory", "sqlite, inline", "sqlite, its thread"):
+        for store in STORES:
             with inbox_on(store) as inbox:
                 index = iter(range(1_000_000))
                 baseline = ("a queue's drain", drains) if store == "memory" else ("bare transaction", transactions)

@@ -48,6 +48,19 @@ class TestTaking:
         assert await mail.take(BOUNDARY) == ()
         assert stuck.jobs[0].abandon()  # it is off already: nothing can claim mail for a boundary that has passed
 
+    @pytest.mark.parametrize("kind", BoundaryKind)
+    async def test_where_a_read_shows_that_nothing_waits_there_is_no_transaction_but_at_the_open(
+        self, stuck: FakeWriter, clock: FakeClock, kind: BoundaryKind
+    ) -> None:
+        """At the open, mail for the label may be bound in the transaction that starts the run."""
+
+        async def changed() -> None:
+            await asyncio.sleep(0)
+
+        mail = RoutedMail("run_1", stuck, clock, changed, waits=lambda run_id: False)
+        assert await mail.take(Boundary(kind, turn=1, round=2, history_index=2)) == ()
+        assert bool(stuck.jobs) is (kind in (BoundaryKind.TURN_OPEN, BoundaryKind.WAKE))
+
     async def test_a_claim_that_has_begun_is_waited_for(
         self, stuck: FakeWriter, mail: RoutedMail, monkeypatch: pytest.MonkeyPatch
     ) -> None:

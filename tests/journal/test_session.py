@@ -70,6 +70,11 @@ async def found_lost(session: JournalOperatorSession) -> None:
         await asyncio.sleep(0)
 
 
+async def written(host: JournalHostSession) -> None:
+    """Wait for a transaction: what was emitted before it is on disk."""
+    await asyncio.to_thread(host.inbox.runs)
+
+
 def started(run_id: str, label: str = "subagent-a", ordinal: int = 1) -> RunStarted:
     return RunStarted(run_id=run_id, label=label, ordinal=ordinal, task="t", max_iterations=10)
 
@@ -84,6 +89,7 @@ async def test_a_message_goes_from_a_console_to_the_run_and_its_receipt_comes_ba
     await host.start("0", "title", ())
     host.emit(started("run_1"))
     mail = host.inbox.open_run("run_1")
+    await written(host)
     assert await mail.take(AFTER_TOOLS) == ()
     with console(folder, clock) as session:
         receipt = await session.send("subagent-a#1", session.compose("hello", Preset.STEER))
@@ -100,7 +106,7 @@ async def test_a_repeated_send_after_a_lost_answer_is_safe(
     mail = host.inbox.open_run("run_1")
     with console(folder, clock) as session:
         message = session.compose("hello", Preset.STEER)
-        await mail.take(AFTER_TOOLS)
+        await written(host)
         await session.send("run_1", message)
         await session.send("run_1", message)
         assert len(await mail.take(AFTER_TOOLS)) == 1
@@ -115,7 +121,7 @@ async def test_a_read_gives_what_is_new_in_order_and_nothing_twice(
         assert [record.seq for record in first] == [1]
         assert session.read(1, 100) == []
         host.emit(started("run_1"))
-        await host.inbox.open_run("run_1").take(AFTER_TOOLS)  # a job: what was emitted before it is on disk
+        await written(host)
         assert [type(record.event) for record in session.read(1, 100)] == [RunStarted]
 
 
@@ -125,7 +131,7 @@ async def test_a_read_that_was_cut_short_goes_on_without_a_further_change(
     await host.start("0", "title", ())
     for number in range(5):
         host.emit(started(f"run_{number}", ordinal=number + 1))
-    await host.inbox.open_run("run_1").take(AFTER_TOOLS)
+    await written(host)
     with console(folder, clock) as session:
         seen = [record.seq for after in (0, 2, 4) for record in session.read(after, 2)]
     assert seen == [1, 2, 3, 4, 5, 6]
@@ -176,14 +182,14 @@ async def test_a_broadcast_goes_to_those_it_was_composed_for_and_an_ended_one_st
     with console(folder, clock) as session:
         host.emit(started("run_1", ordinal=1))
         host.emit(started("run_2", ordinal=2))
-        await host.inbox.open_run("run_1").take(AFTER_TOOLS)
+        await written(host)
         projection = Projection()
         projection.fold(session.read(0, 100))
         batch = session.compose_batch("all of you: stop", Preset.STEER, list(projection.runs.values()))
         assert [part.name for part in batch] == ["subagent-a#1", "subagent-a#2"]
         host.emit(started("run_3", ordinal=3))
         host.emit(RunFinished(run_id="run_2", outcome=Outcome.ANSWERED))
-        await host.inbox.open_run("run_1").take(AFTER_TOOLS)
+        await written(host)
         one, two = await session.broadcast(batch)
         assert (one.refusal, two.refusal) == (None, Refusal.RUN_ENDED)
         queued = [event for event in events(session) if isinstance(event, MessageQueued)]
@@ -199,7 +205,7 @@ async def test_what_an_operator_asks_for_is_there_until_the_host_has_done_it(
     (control,) = await host.controls()
     assert (control.id, control.action) == (control_id, ControlAction.STOP_SESSION)
     host.emit(ControlApplied(control_id=control.id, action=ControlAction.STOP_SESSION))
-    await host.inbox.open_run("none").take(AFTER_TOOLS)
+    await written(host)
     assert await host.controls() == []
 
 
@@ -273,7 +279,7 @@ class TestTheHostsLife:
             clock.tick(6)
             assert session.probe().state is HostState.NOT_RESPONDING
             host.beat()
-            await host.inbox.open_run("none").take(AFTER_TOOLS)
+            await written(host)
             assert session.probe().state is HostState.RUNNING
 
     async def test_whoever_finds_the_host_dead_ends_its_runs_as_lost_and_returns_their_mail(
@@ -282,7 +288,7 @@ class TestTheHostsLife:
         host = JournalHostSession(folder, clock)
         await host.start("0", "title", ("subagent-b",))
         host.emit(started("run_1"))
-        await host.inbox.open_run("run_1").take(AFTER_TOOLS)
+        await written(host)
         with console(folder, clock) as session:
             queued = await session.send("run_1", session.compose("are you there?", Preset.STEER))
             unbound = await session.send("subagent-b", session.compose("and you?", Preset.STEER))
@@ -360,7 +366,7 @@ async def test_the_list_of_sessions_tells_how_each_stands(clock: FakeClock) -> N
     for name, host in hosts.items():
         await host.start("0", name, ())
         host.emit(started("run_1"))
-        await host.inbox.open_run("run_1").take(AFTER_TOOLS)
+        await written(host)
     with console(running, clock) as session:
         await session.send("run_1", session.compose("hello", Preset.STEER))
     await hosts["closed"].close("done")
