@@ -26,18 +26,17 @@ from dashboard.core.labels import RunRef
 from dashboard.core.messages import Lane
 from dashboard.core.records import Record
 from dashboard.journal.clock import Clock, wall_clock
+from dashboard.journal.event_log import EventLog
 from dashboard.journal.inline import WriterAtOnce
 from dashboard.journal.jobs import Item
 from dashboard.journal.ledger import CLOSED, MessageMove, StoredMessage, accepted, moved
-from dashboard.journal.mailroom import follow, precede
-from dashboard.journal.mending import mend
 
 K = TypeVar("K")
 V = TypeVar("V")
 _OVER = "over"
 
 
-class MemoryLedger:
+class MemoryLedger(EventLog):
     """A session's events in a list, and what indexes them in dicts. Used by one thread at a time."""
 
     def __init__(self) -> None:
@@ -77,30 +76,6 @@ class MemoryLedger:
     def in_transaction(self) -> bool:
         """Whether a transaction is open."""
         return self._open
-
-    def append(self, event: KnownEvent | Unknown, at: int) -> int:
-        """Append an event, bring the tables in line with it, and do what follows from it.
-
-        Args:
-            event: what happened.
-            at: when, in microseconds since the epoch, UTC.
-
-        Returns:
-            Its seq: gap-free, from 1.
-
-        Raises:
-            JournalError: it cannot be so.
-        """
-        event, notice = mend(event)
-        precede(self, event, at)
-        seq = len(self._records) + 1
-        self._records.append(Record(seq, at, event))
-        self._undo.append(self._records.pop)
-        self._index(event, seq)
-        follow(self, event, at)
-        if notice is not None:
-            self.append(notice, at)
-        return seq
 
     def records(self, after: int, limit: int) -> list[Record]:
         """Give the events that follow a seq, in order, at most so many."""
@@ -177,6 +152,13 @@ class MemoryLedger:
     def last_read(self, run_id: str) -> tuple[int, int] | None:
         """Give the round and the history index of the last message that a run read."""
         return self._last_read.get(run_id)
+
+    def _insert(self, event: KnownEvent | Unknown, at: int) -> int:
+        seq = len(self._records) + 1
+        self._records.append(Record(seq, at, event))
+        self._undo.append(self._records.pop)
+        self._index(event, seq)
+        return seq
 
     def _index(self, event: KnownEvent | Unknown, seq: int) -> None:
         match event:

@@ -12,10 +12,9 @@ from dashboard.core.events import KnownEvent, Unknown
 from dashboard.core.labels import RunRef, display_name
 from dashboard.core.messages import Lane, Message, MessageState, ReturnReason
 from dashboard.core.records import EVENT_VERSION, Record, decode, encode, run_of
+from dashboard.journal.event_log import EventLog
 from dashboard.journal.indexing import index
 from dashboard.journal.ledger import StoredMessage
-from dashboard.journal.mailroom import follow, precede
-from dashboard.journal.mending import mend
 
 if TYPE_CHECKING:
     import apsw
@@ -33,7 +32,7 @@ _WAKES = (
 )
 
 
-class Store:
+class Store(EventLog):
     """One connection's view of a journal, and the ledger of the mail in it.
 
     Args:
@@ -80,33 +79,6 @@ class Store:
     def in_transaction(self) -> bool:
         """Whether a transaction is open still: a full disk ends it from within."""
         return self.connection.in_transaction
-
-    def append(self, event: KnownEvent | Unknown, at: int) -> int:
-        """Append an event, bring the tables in line with it, and do what follows from it.
-
-        Args:
-            event: what happened.
-            at: when, in microseconds since the epoch, UTC.
-
-        Returns:
-            Its seq: gap-free, from 1.
-
-        Raises:
-            JournalError: it cannot be so.
-        """
-        event, notice = mend(event)
-        precede(self, event, at)
-        self._seq += 1
-        seq = self._seq
-        self.connection.execute(
-            "INSERT INTO event (seq, at, run_id, version, payload) VALUES (?, ?, ?, ?, ?)",
-            (seq, at, run_of(event), EVENT_VERSION, encode(event)),
-        )
-        index(self, event, seq, at)
-        follow(self, event, at)
-        if notice is not None:
-            self.append(notice, at)
-        return seq
 
     def records(self, after: int, limit: int) -> list[Record]:
         """Give the events that follow a seq, in order, at most so many."""
@@ -205,6 +177,16 @@ class Store:
         query = "SELECT round, history_index FROM delivery WHERE run_id = ? ORDER BY history_index DESC LIMIT 1"
         rows = self.rows(query, run_id)
         return rows[0] if rows else None
+
+    def _insert(self, event: KnownEvent | Unknown, at: int) -> int:
+        self._seq += 1
+        seq = self._seq
+        self.connection.execute(
+            "INSERT INTO event (seq, at, run_id, version, payload) VALUES (?, ?, ?, ?, ?)",
+            (seq, at, run_of(event), EVENT_VERSION, encode(event)),
+        )
+        index(self, event, seq, at)
+        return seq
 
     def _messages(self, where: str, *bindings: str | int | None) -> list[StoredMessage]:
         return [_stored(*row) for row in self.rows(f"{_MESSAGES} {where}", *bindings)]

@@ -278,6 +278,18 @@ def quick(name: str, act: Act = bool, *, concurrent: bool = True) -> Tool:
     return tool(run, name=name, concurrent=concurrent)
 
 
+class Gate:
+    """A tool that waits until the test opens it."""
+
+    def __init__(self) -> None:
+        self.opened = asyncio.Event()
+        self.tool = tool(self.wait, name="wait")
+
+    async def wait(self) -> str:
+        await self.opened.wait()
+        return "done"
+
+
 async def settle() -> None:
     """Let every task run until it waits for something from outside."""
     for _ in range(50):

@@ -10,7 +10,6 @@ from dashboard.agent.agent import Agent
 from dashboard.agent.lives import Life
 from dashboard.agent.loop import RunResult, run_agent
 from dashboard.agent.subagents import make_subagent_tool
-from dashboard.agent.tools import tool
 from dashboard.core.errors import ControlRefusedError
 from dashboard.core.events import (
     RoundStarted,
@@ -27,19 +26,7 @@ from dashboard.core.messages import Preset
 from dashboard.core.outcomes import Outcome
 from dashboard.models.base import ModelRequest
 from dashboard.models.scripted import ScriptedModel, call
-from tests.agent.fakes import FakeModel, Stage, asks, quick, settle
-
-
-class Gate:
-    """A tool that waits until the test opens it."""
-
-    def __init__(self) -> None:
-        self.opened = asyncio.Event()
-        self.tool = tool(self.wait, name="wait")
-
-    async def wait(self) -> str:
-        await self.opened.wait()
-        return "done"
+from tests.agent.fakes import FakeModel, Gate, Stage, asks, quick, settle
 
 
 def begun(stage: Stage, agent: Agent, *, keep_open: bool = False) -> asyncio.Task[RunResult]:

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from dashboard.agent import Agent, make_subagent_tool, tool
+from dashboard.agent import Agent, make_subagent_tool
 from dashboard.core.errors import HostError
 from dashboard.core.events import (
     ControlAction,
@@ -27,6 +27,7 @@ from dashboard.host.session import Session
 from dashboard.journal.home import sessions_folder
 from dashboard.journal.session import JournalOperatorSession
 from dashboard.models.scripted import ScriptedModel, call, replies
+from tests.agent.fakes import Gate
 
 
 @asynccontextmanager
@@ -47,18 +48,6 @@ async def until(true: Callable[[], object]) -> None:
     async with asyncio.timeout(10):
         while not true():
             await asyncio.sleep(0.005)
-
-
-class Gate:
-    """A tool that waits until the test opens it."""
-
-    def __init__(self) -> None:
-        self.opened = asyncio.Event()
-        self.tool = tool(self.wait, name="wait")
-
-    async def wait(self) -> str:
-        await self.opened.wait()
-        return "done"
 
 
 async def test_a_run_is_recorded_and_an_operators_message_reaches_it_while_it_works() -> None:

@@ -23,7 +23,7 @@ from dashboard.core.outcomes import Outcome, RunEnd
 from dashboard.journal.routed_inbox import RoutedInbox
 from dashboard.models.base import ModelRequest
 from dashboard.models.scripted import ScriptedModel, call
-from tests.agent.fakes import FakeSleep, asks, quick, settle, shorthand
+from tests.agent.fakes import FakeSleep, Gate, asks, quick, settle, shorthand
 from tests.conftest import FakeClock
 from tests.semantics.stage import RuleStage, played
 
@@ -192,11 +192,7 @@ async def no_retry_delivers_again(inbox: RoutedInbox, clock: FakeClock) -> None:
 async def cancel_with_a_follow_up(inbox: RoutedInbox, clock: FakeClock) -> None:
     stage, model = played(inbox, clock, asks("wait"))
 
-    async def wait() -> str:
-        await asyncio.Event().wait()
-        return ""
-
-    run = stage.begin(tool(wait))
+    run = stage.begin(Gate().tool)
     await settle()
     stage.send("y", FOLLOWUP)
     stage.life.cancel("stopped by ana")
@@ -209,11 +205,7 @@ async def cancel_with_a_follow_up(inbox: RoutedInbox, clock: FakeClock) -> None:
 async def cancel_a_root_and_write_again(inbox: RoutedInbox, clock: FakeClock) -> None:
     stage, _ = played(inbox, clock, asks("wait"), "A")
 
-    async def wait() -> str:
-        await asyncio.Event().wait()
-        return ""
-
-    stage.begin(tool(wait), keep_open=True, label="main")
+    stage.begin(Gate().tool, keep_open=True, label="main")
     await settle()
     stage.send("old")
     stage.life.cancel("stopped by ana")
@@ -250,18 +242,13 @@ async def a_childs_tools(inbox: RoutedInbox, clock: FakeClock) -> None:
 @case("two live runs of one label: neither takes the other's mail, and the bare label is refused")
 async def two_runs_of_one_label(inbox: RoutedInbox, clock: FakeClock) -> None:
     stages = [played(inbox, clock, asks("wait"), "A")[0] for _ in range(2)]
-    opened = asyncio.Event()
-
-    async def wait() -> str:
-        await opened.wait()
-        return ""
-
-    runs = [stage.begin(tool(wait)) for stage in stages]
+    gate = Gate()
+    runs = [stage.begin(gate.tool) for stage in stages]
     await settle()
     assert refused(lambda: inbox.steer("subagent-writer", "x")) is Refusal.AMBIGUOUS
     inbox.steer("subagent-writer#2", "for two")
     inbox.steer("subagent-writer#1", "for one")
-    opened.set()
+    gate.opened.set()
     await asyncio.gather(*runs)
     assert [stage.history for stage in stages] == ["p T wait for one A", "p T wait for two A"]
 
@@ -454,11 +441,7 @@ async def agent_mail(inbox: RoutedInbox, clock: FakeClock) -> None:
 async def cancel_leaves_what_came_later(inbox: RoutedInbox, clock: FakeClock) -> None:
     stage, _ = played(inbox, clock, asks("wait"), "A")
 
-    async def wait() -> str:
-        await asyncio.Event().wait()
-        return ""
-
-    stage.begin(tool(wait), keep_open=True, label="main")
+    stage.begin(Gate().tool, keep_open=True, label="main")
     await settle()
     old = stage.message(stage.send("old").message_id)
     stage.send("new")

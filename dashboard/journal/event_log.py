@@ -1,0 +1,39 @@
+"""What both stores do with an event: mend it, insert it, and let the rules of mail act before and after."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+
+from dashboard.core.events import KnownEvent, Unknown
+from dashboard.journal.ledger import Ledger
+from dashboard.journal.mailroom import follow, precede
+from dashboard.journal.mending import mend
+
+
+class EventLog(Ledger):
+    """A ledger that has to say only how it inserts one event."""
+
+    def append(self, event: KnownEvent | Unknown, at: int) -> int:
+        """Append an event, bring the tables in line with it, and do what follows from it.
+
+        Args:
+            event: what happened.
+            at: when, in microseconds since the epoch, UTC.
+
+        Returns:
+            Its seq: gap-free, from 1.
+
+        Raises:
+            JournalError: it cannot be so.
+        """
+        event, notice = mend(event)
+        precede(self, event, at)
+        seq = self._insert(event, at)
+        follow(self, event, at)
+        if notice is not None:
+            self.append(notice, at)
+        return seq
+
+    @abstractmethod
+    def _insert(self, event: KnownEvent | Unknown, at: int) -> int:
+        """Put an event at the end, and index it; gives its seq."""
