@@ -318,3 +318,18 @@ async def test_a_message_to_the_root_during_a_childs_work_never_reaches_the_chil
     await run(agent, told)
     assert child.sent == ["t"]
     assert root.sent == ["p", "p T subagent x"]
+
+
+async def test_whoever_asked_for_the_events_is_told_those_of_every_spawned_run_and_of_no_other() -> None:
+    told, heard = Recorder(), Recorder()
+    child = ScriptedModel(replies(spawn(agent_type="deep", task="dig"), "dug", "found it"))
+    made = make_subagent_tool(child, agent_types={"wide": {}, "deep": {}}, max_depth=2, events=heard)
+    await run(parent(made, spawn(agent_type="wide", task="look"), "A"), told)
+    root = told.of(RunStarted)[0].run_id
+    assert [event.label for event in heard.of(RunStarted)] == ["subagent-wide", "subagent-deep"]
+    assert heard.events == [event for event in told.events if getattr(event, "run_id", None) != root]
+
+
+def test_events_that_cannot_be_told_to_are_refused_when_the_factory_is_built() -> None:
+    with pytest.raises(RosterError, match=r"make_subagent_tool\(events=\.\.\.\) cannot be called: it got a list"):
+        make_subagent_tool(FakeModel([]), events=cast("Any", []))

@@ -92,3 +92,9 @@ async def test_the_usage_counts_what_was_asked_and_what_was_said() -> None:
     assert isinstance(reply, Reply)
     assert reply.output_tokens == 100
     assert reply.input_tokens > 0
+
+
+async def test_a_call_alone_is_a_turn_that_asks_for_it() -> None:
+    reply = (await played(ScriptedModel(replies(call("look", path=".")))))[-1]
+    assert isinstance(reply, Reply)
+    assert [(asked.name, asked.arguments) for asked in reply.entry.tool_calls] == [("look", '{"path":"."}')]

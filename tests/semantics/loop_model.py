@@ -166,7 +166,7 @@ class Reference:
     def _happens(self, kind: str) -> None:
         cancelled = False
         for action in self.plan.during.get(f"{kind}{len(self.out.requests)}", ()):
-            if isinstance(action, Cancel):
+            if isinstance(action, Cancel):  # a crash is looked at, and changes nothing here
                 cancelled = True
             else:
                 self._act(action)

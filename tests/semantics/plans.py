@@ -37,7 +37,11 @@ class Cancel(msgspec.Struct, frozen=True):
     """The operator cancels the run, or the root's turn."""
 
 
-Action = Send | Change | Cancel
+class Crash(msgspec.Struct, frozen=True):
+    """The host would die here: what its journal holds at this instant is looked at, and the run goes on."""
+
+
+Action = Send | Change | Cancel | Crash
 
 
 class Plan(msgspec.Struct, frozen=True):
@@ -69,10 +73,11 @@ TURNS = st.lists(
 
 @st.composite
 def plans(draw: st.DrawFn, *, root: bool) -> Plan:
-    """Draw a plan, with at most one cancel in it."""
+    """Draw a plan, with at most one cancel and one crash in it."""
     during: dict[str, tuple[Action, ...]] = draw(st.dictionaries(PLACES, ACTIONS, max_size=6))
-    if draw(st.integers(0, 3)) == 0:
-        place = draw(PLACES)
-        during[place] = (*during.get(place, ()), Cancel())
+    for action in (Cancel(), Crash()):
+        if draw(st.integers(0, 2)) == 0:
+            place = draw(PLACES)
+            during[place] = (*during.get(place, ()), action)
     idle = draw(st.lists(ACTIONS, max_size=3).map(tuple)) if root else None
     return Plan(draw(st.integers(1, 3)), draw(TURNS), during, idle, draw(st.booleans()))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,6 +24,8 @@ from dashboard.journal.jobs import Writer
 from dashboard.journal.ledger import Ledger, StoredMessage
 from dashboard.journal.memory import MemoryWriter
 from dashboard.journal.routed_inbox import RoutedInbox
+from dashboard.journal.schema import connect
+from dashboard.journal.store import Store
 from dashboard.journal.tail import Tail
 from dashboard.models.base import ModelClient
 from tests.agent.fakes import FakeModel, Recorder, Turn, fake_runtime, settle, shorthand
@@ -63,6 +66,25 @@ def ledger_on(store: str, clock: Callable[[], int]) -> Iterator[tuple[Writer[Led
         finally:
             tail.close()
             writer.close()
+
+
+@contextmanager
+def journal_as_it_is(inbox: RoutedInbox) -> Iterator[Store | None]:
+    """Give a copy of an inbox's journal: what a crash of its process would leave. ``None`` for one in memory."""
+    ledger = inbox._writer._ledger  # type: ignore[attr-defined]
+    if not isinstance(ledger, Store):
+        yield None
+        return
+    original = Path(ledger.connection.filename)
+    with TemporaryDirectory() as folder:
+        for part in original.parent.glob(f"{original.name}*"):
+            if not part.name.endswith("-shm"):  # the index of the WAL is made anew from it
+                shutil.copy(part, folder)
+        store = Store(connect(Path(folder) / original.name))
+        try:
+            yield store
+        finally:
+            store.connection.close()
 
 
 async def _a_moment() -> None:

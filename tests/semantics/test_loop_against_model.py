@@ -16,14 +16,15 @@ from dashboard.agent.tools import tool
 from dashboard.core.errors import ModelError, SendRefusedError
 from dashboard.core.events import HistoryAppended, MessageDelivered, RoundStarted, TurnStarted
 from dashboard.core.history import Assistant, Entry, User
-from dashboard.core.messages import MessageState, Preset
+from dashboard.core.messages import MessageState, Preset, ReturnReason
 from dashboard.core.outcomes import Outcome
+from dashboard.journal import mailroom
 from dashboard.models.base import ModelEvent, ModelRequest, Reply
 from tests.agent.fakes import asks, settle, shorthand
 from tests.conftest import FakeClock
 from tests.semantics.loop_model import Expected, Reference
-from tests.semantics.plans import Action, Cancel, Change, Plan, Send, Turn, plans
-from tests.semantics.stage import STORES, RuleStage, inbox_on
+from tests.semantics.plans import Action, Cancel, Change, Crash, Plan, Send, Turn, plans
+from tests.semantics.stage import STORES, RuleStage, inbox_on, journal_as_it_is
 
 
 class PlanModel:
@@ -67,6 +68,8 @@ class PlanModel:
                 side.send(stage.run_id, f"m{self.sent}", preset.lane, preset.wake)
             case Cancel():
                 asyncio.get_running_loop().call_soon(stage.life.cancel, "stopped by ana")
+            case Crash():
+                check_crash(stage)
             case Change(what, back):
                 messages = inbox.messages()
                 if len(messages) > back:
@@ -169,6 +172,29 @@ def check_budget(stage: RuleStage, most: int) -> None:
     rounds = [event.turn for event in stage.told.of(RoundStarted)]
     for turn in set(rounds):
         assert rounds.count(turn) <= most * (most + 1) + 1
+
+
+def check_crash(stage: RuleStage) -> None:
+    """A1, A2 and A8, if the host died now: whoever reaps finds each message delivered, or brings it back."""
+    with journal_as_it_is(stage.inbox) as store:
+        if store is None:
+            return  # nothing of a memory outlives its process
+        before = store.messages()
+        with store.transaction():
+            mailroom.reap(store, stage.clock())
+        records = store.records(0, 1_000_000)
+        assert [record.seq for record in records] == list(range(1, len(records) + 1))
+        events = [record.event for record in records]
+        delivered = {at.message_id: at for at in events if isinstance(at, MessageDelivered)}
+        entries = [(at.index, at.entry) for at in events if isinstance(at, HistoryAppended)]
+        for was, now in zip(before, store.messages(), strict=True):
+            assert now.reason == (ReturnReason.HOST_LOST if was.state.open else was.reason)
+            assert (now.id in delivered) is (now.state is MessageState.DELIVERED)
+            if now.id in delivered:
+                assert entries.count((delivered[now.id].history_index, User(now.body))) == 1
+        assert {m.id for m in before if m.state is MessageState.DELIVERED} == {
+            event.message_id for event in stage.told.of(MessageDelivered)
+        }
 
 
 STEER, FOLLOWUP, INJECT = (Send(preset) for preset in Preset)
