@@ -28,7 +28,7 @@ from tests.semantics.stage import ledger_on
 
 ANA = Sender(SenderKind.OPERATOR, "ana")
 LABELS = ("subagent-a", "subagent-b")
-ENDS = [Outcome.ANSWERED, Outcome.ANSWERED, Outcome.WRAP_UP, Outcome.CANCELLED, Outcome.ERROR]
+ENDS = [*[Outcome.ANSWERED] * 4, Outcome.WRAP_UP, Outcome.CANCELLED, Outcome.ERROR]
 PICK = st.integers(0, 5)
 
 
@@ -60,7 +60,7 @@ class MailMachine(RuleBasedStateMachine):
 
     @rule(label=st.sampled_from(LABELS), reading=st.sampled_from([True, True, True, False]))
     def start_a_run(self, label: str, reading: bool) -> None:
-        if self.model.over or len(self.model.runs) > 6:
+        if self.model.over or len(self.model.runs) > 10:
             return
         run = self.model.start(f"run_{len(self.model.runs)}", label, reading=reading)
         started = RunStarted(
@@ -71,38 +71,20 @@ class MailMachine(RuleBasedStateMachine):
 
     @rule(
         pick=PICK,
-        how=st.sampled_from(["name", "id", "label", "label", "stranger"]),
+        how=st.sampled_from(["live", "live", "live", "live", "name", "id", "label", "label", "stranger"]),
         preset=st.sampled_from(Preset),
-        seconds=st.sampled_from([None, None, None, 1]),
+        seconds=st.sampled_from([None, None, 1]),
         by_agent=st.booleans(),
         blank=st.sampled_from([False] * 9 + [True]),
     )
     def send(self, pick: int, how: str, preset: Preset, seconds: int | None, by_agent: bool, blank: bool) -> None:
-        address = self._address(pick, how)
-        body = " \n" if blank else f"m{len(self.firsts)}"
-        sender = Sender(SenderKind.AGENT, "bot", "run_0") if by_agent else ANA
-        expires_at = None if seconds is None else self.clock() + seconds * 1_000_000
-        message = Message(
-            f"msg_{len(self.firsts)}", body, preset.lane, preset.wake, sender, self.clock(), expires_at
-        )
-        try:
-            expected = self.model.send(
-                address,
-                body,
-                preset.lane,
-                preset.wake,
-                expires_at=expires_at,
-                resets=preset.wake and not by_agent,
-            )
-        except RefusedByRuleError as refused:
-            self._refused(str(refused), lambda at: mailroom.accept(at, address, message, self.clock()))
-            return
-        receipt = self.do(lambda ledger: mailroom.accept(ledger, address, message, self.clock()))
-        assert receipt.run_id == (expected.run.run_id if expected.run else None)
-        self.ids[body] = message.id
-        self.firsts.append((address, message))
-        stored = self.do(lambda ledger: ledger.message(message.id))
-        self.accepted[body] = stored.accepted
+        self._send(self._address(pick, how), preset, seconds, by_agent=by_agent, blank=blank)
+
+    @precondition(lambda self: self._live())
+    @rule(pick=PICK, preset=st.sampled_from(Preset), count=st.sampled_from([2, 3, 40]))
+    def send_several(self, pick: int, preset: Preset, count: int) -> None:
+        for _ in range(count):
+            self._send(self._address(pick, "live"), preset)
 
     @precondition(lambda self: self.firsts)
     @rule(pick=PICK, other=st.booleans())
@@ -134,7 +116,7 @@ class MailMachine(RuleBasedStateMachine):
     @precondition(lambda self: self._live())
     @rule(
         pick=PICK,
-        kind=st.sampled_from(BoundaryKind),
+        kind=st.sampled_from([*BoundaryKind, BoundaryKind.WAKE, BoundaryKind.FINAL, BoundaryKind.TURN_OPEN]),
         one=st.booleans(),
         dies=st.sampled_from([False] * 4 + [True]),
     )
@@ -172,9 +154,9 @@ class MailMachine(RuleBasedStateMachine):
 
     @rule()
     def time_passes(self) -> None:
-        self.clock.tick(0.7)
+        self.clock.tick(1.2)
 
-    @precondition(lambda self: len(self.model.letters) > 8)
+    @precondition(lambda self: len(self.model.letters) > 12)
     @rule()
     def the_host_dies(self) -> None:
         self.model.lose_the_host()
@@ -203,9 +185,45 @@ class MailMachine(RuleBasedStateMachine):
             texts = [entries[event.run_id, event.history_index] for event in own]
             assert texts == [User(body) for body in run.read]
 
+    def _send(
+        self,
+        address: str,
+        preset: Preset,
+        seconds: int | None = None,
+        *,
+        by_agent: bool = False,
+        blank: bool = False,
+    ) -> None:
+        body = " \n" if blank else f"m{len(self.firsts)}"
+        sender = Sender(SenderKind.AGENT, "bot", "run_0") if by_agent else ANA
+        expires_at = None if seconds is None else self.clock() + seconds * 1_000_000
+        message = Message(
+            f"msg_{len(self.firsts)}", body, preset.lane, preset.wake, sender, self.clock(), expires_at
+        )
+        try:
+            expected = self.model.send(
+                address,
+                body,
+                preset.lane,
+                preset.wake,
+                expires_at=expires_at,
+                resets=preset.wake and not by_agent,
+            )
+        except RefusedByRuleError as refused:
+            self._refused(str(refused), lambda at: mailroom.accept(at, address, message, self.clock()))
+            return
+        receipt = self.do(lambda ledger: mailroom.accept(ledger, address, message, self.clock()))
+        assert receipt.run_id == (expected.run.run_id if expected.run else None)
+        self.ids[body] = message.id
+        self.firsts.append((address, message))
+        stored = self.do(lambda ledger: ledger.message(message.id))
+        self.accepted[body] = stored.accepted
+
     def _address(self, pick: int, how: str) -> str:
         if how == "stranger" or not self.model.runs:
             return "subagent-nobody"
+        if how == "live" and self._live():
+            return self._live()[pick % len(self._live())].run_id
         run = self.model.runs[pick % len(self.model.runs)]
         return {"name": run.name, "id": run.run_id}.get(how, run.label)
 
