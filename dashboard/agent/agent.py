@@ -17,6 +17,7 @@ from dashboard.agent.telling import Emit
 from dashboard.agent.tools import Tool
 from dashboard.core.errors import LoopRunningError, RosterError
 from dashboard.core.inbox import Inbox, check_inbox
+from dashboard.core.labels import is_label
 from dashboard.core.mail import opens_runs
 from dashboard.models.base import ModelClient
 
@@ -43,8 +44,8 @@ class Agent:
     Raises:
         NotAnInboxError: ``inbox`` is no inbox (a ``ValueError``).
         InboxSignatureError: its reader cannot be called with a label (a ``TypeError``).
-        RosterError: a tool that is none or has another one's name, a budget under 1, an approval or a turn claim
-            that is none (a ``ValueError``).
+        RosterError: a model, tool, approval or turn claim that is none, a tool with another one's name, a budget
+            under 1, a name that cannot be a label, an approval for a tool that is not there (a ``ValueError``).
     """
 
     model: ModelClient
@@ -57,16 +58,35 @@ class Agent:
     turn_claim: TurnClaim = "all"
 
     def __post_init__(self) -> None:
-        check_inbox(self.inbox, "Agent(inbox=...)")
-        approval_of(self.approval, "Agent(approval=...)")
-        if self.max_iterations < 1:
+        if not callable(getattr(self.model, "stream", None)):
             raise RosterError(
-                "Agent(max_iterations=...) is too small", f"it got {self.max_iterations}", "Give 1 or more"
+                "Agent(model=...) is no model", f"it got {self.model!r}", "Give an object with stream(request)"
+            )
+        check_inbox(self.inbox, "Agent(inbox=...)")
+        if not isinstance(self.max_iterations, int) or self.max_iterations < 1:
+            raise RosterError(
+                "Agent(max_iterations=...) is too small", f"it got {self.max_iterations!r}", "Give 1 or more"
             )
         if self.turn_claim not in TURN_CLAIMS:
             raise RosterError(
                 "Agent(turn_claim=...) is unknown", f"it got {self.turn_claim!r}", "Give 'all' or 'one'"
             )
+        if self.name is not None and not is_label(self.name):
+            raise RosterError(
+                "Agent(name=...) cannot be a label", f"it got {self.name!r}",
+                "Give 1 to 80 characters that can be printed, without '#'",
+            )  # fmt: skip
+        approval_of(self.approval, "Agent(approval=...)", self._checked_tools())
+
+    def _checked_tools(self) -> set[str]:
+        """Give the names of the tools.
+
+        Raises:
+            RosterError: one is no tool, or has another one's name.
+        """
+        given: object = self.tools
+        if not isinstance(given, Sequence) or isinstance(given, str):
+            raise RosterError("Agent(tools=...) is no list", f"it got {self.tools!r}", "Give a list of tools")
         seen: set[str] = set()
         for tool in self.tools:
             if not isinstance(tool, Tool):
@@ -76,6 +96,7 @@ class Agent:
             if tool.name in seen:
                 raise RosterError("Agent(tools=...) has a name twice", tool.name, "Give one of them another name")
             seen.add(tool.name)
+        return seen
 
     @property
     def label(self) -> str:
@@ -110,7 +131,7 @@ class Agent:
             inbox: instead of the agent's own, for this run; ``None`` reads nothing.
             schema: a type that msgspec can decode; then the run is one model request without tools whose JSON is
                 decoded to it, and no inbox is read (P11).
-            runtime: what this run shares with others; its own without one.
+            runtime: what this run shares with others; without one the session's whose inbox it reads, or its own.
 
         Returns:
             To be awaited: how the run ended. A failure is an ``error`` outcome with its text, not an exception.
@@ -118,6 +139,7 @@ class Agent:
         Raises:
             NotAnInboxError, InboxSignatureError: as for the constructor, at this call and before any event (P3).
             RosterError: ``schema`` is no type that can be described as JSON (a ``ValueError``).
+            HostError: when awaited, if the session whose inbox it reads is over.
             asyncio.CancelledError: when awaited, if the task was cancelled; the run's end is recorded first.
         """
         start = self._start(task, "Agent.run", inbox, schema, runtime)
@@ -180,7 +202,8 @@ class Agent:
 
 
 def _runtime_of(inbox: Inbox | None) -> Runtime:
-    """Give a runtime for a run that shares nothing: an inbox that keeps a record is its bus."""
-    if opens_runs(inbox):
-        return Runtime(emit=inbox.emit, next_ordinal=inbox.next_ordinal)
-    return Runtime()
+    """Give what a run shares: with all others of a session, where the inbox is a session's; else with nobody."""
+    if not opens_runs(inbox):
+        return Runtime()
+    hosted = getattr(inbox, "runtime", None)
+    return hosted if isinstance(hosted, Runtime) else Runtime(emit=inbox.emit, next_ordinal=inbox.next_ordinal)

@@ -33,31 +33,54 @@ class Approval(msgspec.Struct, frozen=True):
             return self.asks == ALL or (self.asks == MARKED and marked)
         return name in self.asks
 
+    def among(self, names: Collection[str]) -> Approval:
+        """Give the same for an agent that has these tools and no others."""
+        return self if isinstance(self.asks, str) else Approval(self.asks.intersection(names), self.timeout)
 
-def approval_of(value: Any, where: str) -> Approval:  # noqa: ANN401 - whatever a user wrote
+
+def approval_of(value: Any, where: str, names: Collection[str] | None = None) -> Approval:  # noqa: ANN401 - a user's
     """Read what a user gave as an approval.
 
     Args:
         value: an ``Approval``, one of its words, or tool names.
         where: the place that it was given at, for the error.
+        names: the tools that there are; ``None`` does not check the names.
 
     Raises:
-        RosterError: it is none of these (a ``ValueError``).
+        RosterError: it is none of these, or names a tool that is not there (a ``ValueError``).
     """
+    timeout: float | None = TIMEOUT_SECONDS
     if isinstance(value, Approval):
-        value, timeout = value.asks, value.timeout
-    else:
-        timeout = TIMEOUT_SECONDS
+        value, timeout = value.asks, _checked_timeout(value.timeout, where)
     if isinstance(value, str) and value in WORDS:
         return Approval(value, timeout)
     if isinstance(value, Collection) and not isinstance(value, str | bytes):
-        names = frozenset(value)
-        if all(isinstance(name, str) for name in names):
-            return Approval(names, timeout)
+        asked = frozenset(value)
+        if all(isinstance(name, str) for name in asked):
+            _check_names(asked, where, names)
+            return Approval(asked, timeout)
     raise RosterError(
         f"{where} is no approval", f"it got {value!r}",
         f"Give {', '.join(map(repr, WORDS))}, a list of tool names, or an Approval(...)",
     )  # fmt: skip
+
+
+def _checked_timeout(timeout: Any, where: str) -> float | None:  # noqa: ANN401 - whatever a user wrote
+    if timeout is None or (isinstance(timeout, int | float) and not isinstance(timeout, bool) and timeout > 0):
+        return timeout
+    raise RosterError(
+        f"{where}: its timeout is no time", f"it got {timeout!r}", "Give seconds, or None to wait for good"
+    )
+
+
+def _check_names(asked: frozenset[str], where: str, names: Collection[str] | None) -> None:
+    """Refuse a name that no tool has: the tool that was meant would run without asking."""
+    unknown = sorted(asked - frozenset(names)) if names is not None else []
+    if unknown:
+        known = ", ".join(sorted(names or ())) or "none"
+        raise RosterError(
+            f"{where} names no tool of this agent: {', '.join(map(repr, unknown))}", fix=f"Its tools are: {known}"
+        )
 
 
 class Verdict(msgspec.Struct, frozen=True):

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from dashboard.agent.telling import Emit
-from dashboard.core.errors import ControlRefusedError
+from dashboard.core.errors import ControlRefusedError, HostError
 from dashboard.core.events import RunPaused, RunResumed
 
 
@@ -48,7 +48,7 @@ class Life:
         self._ending = False
         self._paused_by: str | None = None
         self._held = False
-        self._at = 0  # the round that it is held before
+        self._at: int | None = None  # the round that it is held before
         self._allowed = 0  # the round that a step lets pass
         self._moved = asyncio.Event()
 
@@ -57,7 +57,8 @@ class Life:
         """Mark what ``cancel`` ends: the body of a run, or one turn of a root.
 
         Raises:
-            RunCancelledError: ``cancel`` was called. A cancellation of the task itself passes through as it is.
+            RunCancelledError: ``cancel`` was called, however the body took it. A cancellation of the task itself
+                passes through as it is.
         """
         task = asyncio.current_task()
         if task is None:
@@ -68,12 +69,19 @@ class Life:
         self._task, self._cancelled = task, None
         try:
             yield
-        except asyncio.CancelledError:
-            # the rule of asyncio.timeout: ours only if nobody else has asked for this task's end as well
+        except BaseException as error:
             asked = self._asked()
-            if asked is not None and task.uncancel() <= already:
-                raise asked from None
-            raise
+            if asked is None:
+                raise
+            # as asyncio.timeout does: ours is taken back, and whoever else has asked for the end comes first
+            if task.uncancel() > already and isinstance(error, asyncio.CancelledError):
+                raise
+            raise asked from (None if isinstance(error, asyncio.CancelledError) else error)
+        else:
+            asked = self._asked()
+            if asked is not None:
+                task.uncancel()
+                raise asked
         finally:
             self._task = None
 
@@ -81,11 +89,25 @@ class Life:
     def resting(self) -> Iterator[None]:
         """Mark the time between two turns of a root: it is at a boundary all the while."""
         self.idle = True
-        self._hold()
+        self.rest()
         try:
             yield
         finally:
             self.idle = False
+
+    def rest(self) -> None:
+        """Rest, or rest on: what a step has allowed was for the turn before."""
+        self._allowed = 0
+        self._hold()
+
+    def close(self) -> None:
+        """Take no cancel any more: the end is recorded, and only has to be told."""
+        self._task = None
+
+    @property
+    def cancelling(self) -> bool:
+        """Whether somebody has cancelled what runs now."""
+        return self._cancelled is not None
 
     def cancel(self, why: str, before: int | None = None) -> None:
         """End the run, or a root's open turn; an idle root only gives its mail back (A11).
@@ -98,7 +120,7 @@ class Life:
             ControlRefusedError: it is ending already.
         """
         if self._task is None or self._cancelled is not None:
-            raise ControlRefusedError(f"{self.name} is ending already")
+            raise ControlRefusedError(f"{self.name} is ending already", "what it did last is being recorded")
         self.why = why
         self._cancelled = RunCancelledError(why, before)
         self._task.cancel()
@@ -135,13 +157,15 @@ class Life:
         """Let a held run make one round, and hold it again.
 
         Raises:
-            ControlRefusedError: it is not held: not paused, not at its boundary yet, or idle.
+            ControlRefusedError: it is not paused, not at its boundary yet, or idle with nothing to read.
         """
         if self._paused_by is None:
             raise ControlRefusedError(f"{self.name} is not paused", fix="Pause it first, then step")
-        if self.idle:
-            raise ControlRefusedError(f"{self.name} is idle, and has no round to make", fix="Resume it, or write")
-        if not self._held:
+        if self._at is None:
+            if self.idle:
+                raise ControlRefusedError(
+                    f"{self.name} is idle, and has no round to make", fix="Write to it first, then step"
+                )
             raise ControlRefusedError(
                 f"{self.name} has not come to its next boundary yet", fix="Step once it holds"
             )
@@ -166,11 +190,18 @@ class Life:
         Args:
             round_number: the round that the boundary leads to, from 1.
         """
-        while self._paused_by is not None and round_number > self._allowed:
+        while self._holds(round_number):
             self._at = round_number
-            self._hold()
             self._moved.clear()
-            await self._moved.wait()
+            self._hold()  # whoever is told may let it go on at once
+            try:
+                if self._holds(round_number):
+                    await self._moved.wait()
+            finally:
+                self._at = None
+
+    def _holds(self, round_number: int) -> bool:
+        return self._paused_by is not None and round_number > self._allowed
 
     def _asked(self) -> RunCancelledError | None:
         return self._cancelled
@@ -191,6 +222,16 @@ class Lives:
 
     def __init__(self) -> None:
         self._lives: dict[str, Life] = {}
+        self._over = ""
+
+    def check_open(self) -> None:
+        """Let a run start.
+
+        Raises:
+            HostError: every run is being ended, or has been.
+        """
+        if self._over:
+            raise HostError("no run can start here any more", self._over, "Open another session")
 
     def add(self, life: Life) -> None:
         """Enter a run that starts."""
@@ -216,11 +257,12 @@ class Lives:
         return iter(list(self._lives.values()))
 
     async def end_all(self, why: str) -> None:
-        """End every run, and return once each has recorded its end.
+        """End every run, and return once each has recorded its end; from this call on none can start.
 
         Args:
             why: for people.
         """
+        self._over = self._over or why or "every run was ended"
         lives = list(self)
         for life in lives:
             life.why = life.why or why

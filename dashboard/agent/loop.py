@@ -4,9 +4,11 @@ The order of a run's events: ``RunStarted``; the mail is opened; ``HistoryAppend
 the task; ``TurnStarted``; what the open of the turn delivers. Then each round: ``RoundStarted``, deltas,
 ``HistoryAppended`` for the reply, ``RoundFinished``, ``ToolCalled`` and ``ToolReturned`` as tools come and go,
 ``HistoryAppended`` for every result in the order of the calls, what the boundary delivers (``MessageDelivered``,
-then ``HistoryAppended``), and, if the loop has to prompt, ``LoopContinued`` and its ``HistoryAppended``. The last
-turn of a run is closed by ``RunFinished``; every earlier one by ``TurnFinished``. Mail that opens a later turn
-stands before that turn's ``TurnStarted`` with the new turn's number: only the claim can tell whether a turn opens.
+then ``HistoryAppended``, and ``BudgetExtended`` if that resets the budget), and, if the loop has to prompt,
+``LoopContinued`` and its ``HistoryAppended``. A call that asks first tells ``ApprovalRequested`` and
+``ApprovalAnswered`` between its ``ToolCalled`` and ``ToolReturned``. The last turn of a run is closed by
+``RunFinished``; every earlier one, and each of a root's, by ``TurnFinished``. Mail that opens a later turn stands
+before that turn's ``TurnStarted`` with the new turn's number: only the claim can tell whether a turn opens.
 """
 
 from __future__ import annotations
@@ -18,13 +20,15 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any, NoReturn
 
+import msgspec
+
 from dashboard.agent.approval import approval_of
 from dashboard.agent.boundary import open_mail
 from dashboard.agent.history import History
 from dashboard.agent.lives import Life, RunCancelledError
 from dashboard.agent.run_state import RunState
 from dashboard.agent.runtime import Runtime
-from dashboard.agent.structured import structured_turn
+from dashboard.agent.structured import output_schema, structured_turn
 from dashboard.agent.telling import Emit, Telling
 from dashboard.agent.turns import take_turn
 from dashboard.core.errors import DashboardError
@@ -32,7 +36,7 @@ from dashboard.core.events import RunStarted
 from dashboard.core.history import System, User
 from dashboard.core.inbox import Inbox, check_inbox
 from dashboard.core.labels import display_name
-from dashboard.core.mail import BoundaryKind, opens_runs
+from dashboard.core.mail import BoundaryKind, RunInbox, opens_runs
 from dashboard.core.outcomes import Outcome, RunEnd
 
 if TYPE_CHECKING:
@@ -111,22 +115,26 @@ async def run_agent(
     source = agent.inbox if isinstance(inbox, Inherit) else inbox
     check_inbox(source, "run_agent(inbox=...)")
     if schema is not None:
+        output_schema(schema, "run_agent(schema=...)")
         source = None
+    runtime.lives.check_open()
+    own = source if opens_runs(source) else None
+    shared = own is not None and own.emit == runtime.emit
     label = agent.label if label is None else label
-    buses = [runtime.emit, source.emit] if opens_runs(source) else [runtime.emit]
-    telling = Telling(buses, (*runtime.listeners, *listeners))
-    counter = source if opens_runs(source) else runtime
     started = RunStarted(
         run_id=runtime.new_id("run"),
         label=label,
-        ordinal=counter.next_ordinal(label),
+        ordinal=own.next_ordinal(label) if own is not None and shared else runtime.next_ordinal(label),
         task=task,
         max_iterations=agent.max_iterations,
         parent_run_id=parent_run_id,
         parent_tool_call_id=parent_tool_call_id,
-        reading=opens_runs(source),
+        reading=shared,
     )
+    telling = Telling([runtime.emit], (*runtime.listeners, *listeners))
     telling.emit(started)
+    if own is not None and not shared:
+        telling.join(own.emit, _as_told_on(own, started))
     mail, recorder = open_mail(source, started)
     life = Life(started.run_id, display_name(label, started.ordinal), parent_run_id, telling.emit)
     run = RunState(
@@ -166,10 +174,23 @@ async def run_agent(
     except Exception as error:
         _log(run, error)
         await run.close(RunEnd(Outcome.ERROR, run.answer, _describe(error)))
+    except (KeyboardInterrupt, SystemExit, GeneratorExit):
+        raise  # the process, or this very coroutine, is torn down: nothing can be awaited any more
+    except (
+        BaseException
+    ) as error:  # some libraries have such errors of their own; its end is recorded all the same
+        await run.close(RunEnd(Outcome.ERROR, run.answer, _describe(error)))
+        raise
     finally:
         runtime.lives.remove(life)
     end = run.ended
     return RunResult(run.run_id, life.name, end.outcome, end.answer, end.error, value)
+
+
+def _as_told_on(inbox: RunInbox, started: RunStarted) -> RunStarted:
+    """Give a start as the inbox's own bus has to tell it: under a name that is free there, and reading."""
+    ordinal = inbox.next_ordinal(started.label)
+    return msgspec.structs.replace(started, ordinal=ordinal, reading=True)
 
 
 async def _answer(run: RunState, task: str) -> None:
@@ -177,12 +198,8 @@ async def _answer(run: RunState, task: str) -> None:
     await _open_with(run, task)
     while True:
         end = await take_turn(run)
-        delivered = await run.finish(end)
-        if not delivered:
+        if not await run.finish(end):
             return
-        if any(message.opens_turn for message in delivered):
-            run.close_turn(end)
-            run.open_turn()
 
 
 async def _stay_open(run: RunState, task: str) -> NoReturn:
@@ -193,11 +210,12 @@ async def _stay_open(run: RunState, task: str) -> NoReturn:
             with run.life.cancellable():
                 await _next_turn(run, prompt)
                 end = await _whole_turn(run)
-                run.close_turn(end)
         except RunCancelledError as cancelled:
             if run.life.ending:
                 raise
             await run.cancel_turn(RunEnd(Outcome.CANCELLED, error=cancelled.why), cancelled.before)
+        else:
+            run.close_turn(end)
         prompt = None
 
 
@@ -207,9 +225,10 @@ async def _next_turn(run: RunState, prompt: str | None) -> None:
         await _open_with(run, prompt)
         return
     with run.life.resting():
+        await run.mail.wait()
         while not await run.take(BoundaryKind.WAKE, run.turn + 1):
+            run.life.rest()  # what had waked it was withdrawn: it rests on, and a step for it is void
             await run.mail.wait()
-    run.open_turn()
 
 
 async def _whole_turn(run: RunState) -> RunEnd:
@@ -231,7 +250,7 @@ async def _open_with(run: RunState, task: str) -> None:
     await run.take(BoundaryKind.TURN_OPEN)
 
 
-def _describe(error: Exception) -> str:
+def _describe(error: BaseException) -> str:
     return str(error) if isinstance(error, DashboardError) else f"{type(error).__name__}: {error}"
 
 

@@ -88,8 +88,8 @@ async def _ask(run: RunState, tools: tuple[ToolSchema, ...], output: dict[str, A
             asked = ModelRequest(run.label, run.history.entries, tools, output)
             return await streamed.all_of(run.model.stream(asked))
         except ModelError as error:
-            if streamed.shown or attempt == RETRIES:
-                raise
+            if streamed.shown or attempt == RETRIES or run.life.cancelling:
+                raise  # a client that turns a cancellation into an error must not be asked again
             delay = BACK_OFF * 2**attempt
             notice = f"the model request failed and is made again in {delay:g} s: {error}"
             run.emit(NoticeRaised(level=NoticeLevel.WARNING, text=notice, run_id=run.run_id))
@@ -220,8 +220,10 @@ async def _verdict(run: RunState, call: ToolCall) -> Verdict:
     verdict = Verdict(ApprovalAnswer.ABANDONED)
     try:
         await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-        verdict = answer.result() if answer.done() else Verdict(ApprovalAnswer.TIMED_OUT)
+        verdict = Verdict(ApprovalAnswer.TIMED_OUT)
     finally:
+        if answer.done() and not answer.cancelled():
+            verdict = answer.result()  # also if a cancel came in the same moment: it was answered
         runtime.approvals.close(approval_id)
         for future in waiting:
             future.cancel()

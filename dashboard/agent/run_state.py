@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
 
 from dashboard.agent.approval import Approval
 from dashboard.agent.budget import Budget
+from dashboard.agent.finishing import completed
 from dashboard.agent.history import History
 from dashboard.agent.lives import Life
 from dashboard.agent.runtime import Runtime
@@ -30,7 +30,6 @@ from dashboard.core.outcomes import Outcome, RunEnd
 from dashboard.models.base import ModelClient
 
 logger = logging.getLogger(__name__)
-T = TypeVar("T")
 
 
 @dataclass(slots=True)
@@ -108,8 +107,10 @@ class RunState:
         """
         self.history.close_calls()
         finished = self._turn_end(end) if self.turn_open else None
+        if self.recorder != self.runtime.emit:
+            before = None  # the seq of another bus says nothing about this mail
         self.turn_open = False
-        _, interrupted = await _completed(self.mail.cancel_turn(finished, before))
+        _, interrupted = await completed(self.mail.cancel_turn(finished, before))
         if finished is not None:
             self.telling.recorded(finished, self.recorder)
         if interrupted:
@@ -126,22 +127,28 @@ class RunState:
         await self.life.pass_boundary(reads)  # before the mail: what is written to a held run is read first of all
         await _let_cancel()
         boundary = self._boundary(kind, reads, self.turn if turn is None else turn)
-        delivered, interrupted = await _completed(self.mail.take(boundary))
+        delivered, interrupted = await completed(self.mail.take(boundary))
         self._adopt(delivered, boundary)
+        if delivered and kind is BoundaryKind.WAKE:
+            self.open_turn()  # also if it is cancelled at once: what was read belongs to a turn
         if interrupted:
             raise asyncio.CancelledError
         return delivered
 
     async def finish(self, end: RunEnd) -> tuple[Delivered, ...]:
-        """End the run, unless mail extends it: then that mail is in the history, and the run goes on."""
+        """End the run, unless mail extends its turn, or opens another: then that mail is in the history."""
         if end.outcome in (Outcome.ANSWERED, Outcome.WRAP_UP):
             await self.life.pass_boundary(self.round + 1)
             await _let_cancel()
         boundary = self._boundary(BoundaryKind.FINAL, self.round + 1, self.turn)
-        delivered, interrupted = await _completed(self.mail.finish(boundary, end))
+        delivered, interrupted = await completed(self.mail.finish(boundary, end))
         self._adopt(delivered, boundary)
+        if any(message.opens_turn for message in delivered):
+            self.close_turn(end)
+            self.open_turn()
         if not delivered:
             self.end = end
+            self.life.close()  # what is recorded cannot be cancelled any more
             finished = RunFinished(run_id=self.run_id, outcome=end.outcome, answer=end.answer, error=end.error)
             self.telling.recorded(finished, self.recorder)
         if interrupted:
@@ -203,22 +210,3 @@ class RunState:
 async def _let_cancel() -> None:
     """Let a cancellation that has come already be raised now, so that no more mail is claimed for it (A11)."""
     await asyncio.sleep(0)
-
-
-async def _completed(call: Coroutine[Any, Any, T]) -> tuple[T, bool]:
-    """Wait for a call on the mail to its end, also when cancelled meanwhile.
-
-    The mail's step may be stored already: to leave it half known would put the history in memory, and every later
-    index, out of step with the stored one.
-
-    Returns:
-        What the call gave, and whether a cancellation came and is still to be raised.
-    """
-    task = asyncio.ensure_future(call)
-    interrupted = False
-    while not task.done():
-        try:
-            await asyncio.wait((task,))
-        except asyncio.CancelledError:
-            interrupted = True
-    return task.result(), interrupted

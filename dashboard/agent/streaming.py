@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
 from typing import Any
 
 from dashboard.agent.chunks import Chunk, Chunker
+from dashboard.agent.finishing import settled
 from dashboard.agent.loop import RunResult
 from dashboard.agent.telling import Emit
 from dashboard.core.events import KnownEvent
@@ -37,8 +37,8 @@ async def stream_run(start: Start) -> AsyncIterator[Chunk]:
         await run  # what it raised is the caller's
     finally:
         run.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await run
+        if await settled(run):
+            raise asyncio.CancelledError  # the consumer's own, which came while the run was ending
 
 
 def stream_sync(stream: AsyncIterator[Chunk]) -> Iterator[Chunk]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -61,14 +62,19 @@ def make_subagent_tool(
     """
     check_inbox(inbox, "make_subagent_tool(inbox=...)")
     approval_of(approval, "make_subagent_tool(approval=...)")
-    if events is not None and not callable(events):
+    if agent_types is not None and not isinstance(agent_types, Mapping):
+        raise RosterError(
+            "make_subagent_tool(agent_types=...) is not a mapping", f"it got a {type(agent_types).__name__}",
+            "Give a dict of specs by type, or None",
+        )  # fmt: skip
+    if events is not None and (not callable(events) or inspect.iscoroutinefunction(events)):
         raise RosterError(
             "make_subagent_tool(events=...) cannot be called", f"it got a {type(events).__name__}",
-            "Give a function that takes one event",
+            "Give a plain function that takes one event",
         )  # fmt: skip
-    if max_depth < 1:
+    if not isinstance(max_depth, int) or max_depth < 1:
         raise RosterError(
-            "make_subagent_tool(max_depth=...) is too small", f"it got {max_depth}", "Give 1 or more"
+            "make_subagent_tool(max_depth=...) is too small", f"it got {max_depth!r}", "Give 1 or more"
         )
     factory = {
         "system_message": system_message,
@@ -80,13 +86,20 @@ def make_subagent_tool(
     }
     listeners = () if events is None else (events,)
     if agent_types is None:
-        return _Spawner({None: _shape(None, factory, ())}, max_depth, concurrent, listeners).tool((None,))
+        generic = _shape(None, factory, ())
+        approval_of(approval, "make_subagent_tool(approval=...)", generic.tool_names)
+        return _Spawner({None: generic}, max_depth, concurrent, listeners).tool((None,))
     if not agent_types:
         raise RosterError("make_subagent_tool(agent_types=...) is empty", fix="Name a type, or give None")
     shapes: dict[str | None, _Shape] = {
         name: _shape(name, {**factory, **_checked(name, spec, agent_types)}, tuple(agent_types))
         for name, spec in agent_types.items()
     }
+    for name, shape in shapes.items():
+        if "approval" in agent_types[str(name)]:
+            approval_of(shape.approval, f"agent_types[{name!r}]['approval']", shape.tool_names)
+    every_tool = set().union(*(shape.tool_names for shape in shapes.values()))
+    approval_of(approval, "make_subagent_tool(approval=...)", every_tool)
     return _Spawner(shapes, max_depth, concurrent, listeners).tool(tuple(shapes))
 
 
@@ -96,6 +109,12 @@ class _Shape:
 
     agent: Agent
     spawns: tuple[str | None, ...]
+    approval: Approval
+
+    @property
+    def tool_names(self) -> set[str]:
+        """What it can call, given the means to spawn too."""
+        return {TOOL_NAME, *(tool.name for tool in self.agent.tools)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +170,8 @@ class _Spawner:
         shape = self.shapes[agent_type]
         agent = shape.agent
         if depth < self.max_depth and shape.spawns:
-            agent = replace(agent, tools=(*agent.tools, self.tool(shape.spawns)))
+            tools = (*agent.tools, self.tool(shape.spawns))
+            agent = replace(agent, tools=tools, approval=shape.approval.among(shape.tool_names))
         label = subagent_label(agent_type)
         result = await run_agent(
             agent,
@@ -182,11 +202,13 @@ def _shape(name: str | None, spec: Mapping[str, Any], types: tuple[str, ...]) ->
     try:
         agent = Agent(
             spec["model"], spec["system_message"], tuple(spec["tools"]), spec["max_iterations"],
-            subagent_label(name), spec["inbox"], spec["approval"],
+            subagent_label(name), spec["inbox"],
         )  # fmt: skip
     except RosterError as error:
         raise RosterError(f"{where}: {error.what}", error.why, error.fix) from error
-    return _Shape(agent, tuple(spec.get("spawns", types or (None,))))
+    approval = approval_of(spec["approval"], f"{where}['approval']")
+    approved = replace(agent, approval=approval.among([tool.name for tool in agent.tools]))
+    return _Shape(approved, tuple(spec.get("spawns", types or (None,))), approval)
 
 
 def _checked(name: str, spec: object, agent_types: Mapping[str, object]) -> Mapping[str, Any]:

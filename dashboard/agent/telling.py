@@ -21,8 +21,19 @@ class Telling:
     """
 
     def __init__(self, buses: Iterable[Emit], listeners: Iterable[Emit] = ()) -> None:
-        self._buses = list(dict.fromkeys(buses))
-        self._listeners = [listener for listener in dict.fromkeys(listeners) if listener not in self._buses]
+        self._buses = _each_once(buses)
+        self._listeners = [listener for listener in _each_once(listeners) if listener not in self._buses]
+
+    def join(self, bus: Emit, started: KnownEvent) -> None:
+        """Let another bus record from here on.
+
+        Args:
+            bus: the bus.
+            started: the run's start, as that bus has to tell it.
+        """
+        bus(started)
+        self._buses.append(bus)
+        self._listeners = [listener for listener in self._listeners if listener != bus]
 
     def emit(self, event: KnownEvent) -> None:
         """Tell everyone."""
@@ -48,4 +59,14 @@ class Telling:
                 listener(event)
             except Exception:
                 logger.exception("a listener failed at a %s; it is told nothing more", type(event).__name__)
-                self._listeners.remove(listener)
+                if listener in self._listeners:  # it may have failed again while it was being told
+                    self._listeners.remove(listener)
+
+
+def _each_once(emits: Iterable[Emit]) -> list[Emit]:
+    """Drop repetitions by equality, as anything that can be called is welcome, hashable or not."""
+    once: list[Emit] = []
+    for emit in emits:
+        if emit not in once:
+            once.append(emit)
+    return once

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -110,7 +111,9 @@ def tool(
     """
 
     def make(function: Callable[..., Any]) -> Tool:
-        called = name or function.__name__
+        called = name or getattr(function, "__name__", "")
+        if not called:
+            raise TypeError(f"tool: {function!r} has no name of its own; give it one with name=...")
         read = read_signature(function, called, ToolContext)
         return Tool(
             called,
@@ -156,7 +159,9 @@ async def call_tool(
         text = await _run(asked, arguments, context)
     except ToolError as error:
         return ToolResult(call.id, call.name, cap(str(error), limit), is_error=True)
-    except (Exception, SystemExit) as error:  # the model, not the program, has to deal with it
+    except (asyncio.CancelledError, KeyboardInterrupt, GeneratorExit):
+        raise
+    except BaseException as error:  # the model, not the program, has to deal with whatever a tool does
         return ToolResult(call.id, call.name, cap(f"{type(error).__name__}: {error}", limit), is_error=True)
     return ToolResult(call.id, call.name, cap(text, limit))
 

@@ -46,6 +46,10 @@ class JournalError(DashboardError):
     """The journal could not be opened, read or written."""
 
 
+class JournalClosedError(JournalError):
+    """Nothing is written in this process any more: its session was closed, or its writer has failed."""
+
+
 class HostError(DashboardError):
     """The host process did not start, or ended early."""
 

@@ -15,7 +15,13 @@ if TYPE_CHECKING:
 ROOT_LABEL = "main"
 GENERIC_LABEL = "subagent"
 AGENT_TYPE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,62}")
+_LABEL = re.compile(r"(?=.*\S)[^#]{1,80}")
 _ADDRESS = re.compile(r"(?P<label>[^#]+?)(?:#(?P<ordinal>[1-9][0-9]{0,8}))?")
+
+
+def is_label(name: object) -> bool:
+    """Whether a run can be called so: 1 to 80 characters that can be printed, without ``#`` (A5)."""
+    return isinstance(name, str) and _LABEL.fullmatch(name) is not None and name.isprintable()
 
 
 def subagent_label(agent_type: str | None) -> str:
@@ -101,8 +107,6 @@ def resolve(address: str, runs: Iterable[RunRef], known_labels: Collection[str])
     if live:
         names = tuple(run.name for run in live)
         return Refused(Refusal.AMBIGUOUS, f"{label} is {len(live)} live runs ({', '.join(names)})", names)
-    if label == ROOT_LABEL and of_label:
-        return _bind(of_label[-1])  # one root a session: no other will start, so waiting for one would be a lie
     if of_label or label in known_labels:
         return Unbound(label)
     return Refused(Refusal.UNKNOWN, f"no run and no agent type of this session is called {address}")

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from types import TracebackType
+from typing import Any
 
 from dashboard import __version__
 from dashboard.agent import INHERIT, Agent, RunResult, Runtime, run_agent
+from dashboard.agent.finishing import completed
 from dashboard.agent.loop import Inherit
-from dashboard.core.errors import HostError
-from dashboard.core.inbox import Inbox
-from dashboard.core.labels import ROOT_LABEL, subagent_label
+from dashboard.agent.structured import output_schema
+from dashboard.core.errors import HostError, RosterError
+from dashboard.core.inbox import Inbox, check_inbox
+from dashboard.core.labels import AGENT_TYPE, ROOT_LABEL, subagent_label
 from dashboard.host.watch import Watch
 from dashboard.journal.clock import wall_clock
 from dashboard.journal.home import make_session_folder, new_session_id
@@ -31,51 +34,64 @@ class Session:
         agent_types: the types that will be spawned: known addresses before the first such run (A5).
 
     Raises:
+        RosterError: a type that cannot be a label (a ``ValueError``).
         SessionUnsafeError: on entering, if the state folder cannot be trusted with a journal.
+        HostError: on entering a second time before it was left.
     """
 
     def __init__(self, title: str, agent_types: Sequence[str] = ()) -> None:
         self._title = title
-        self._labels = tuple(subagent_label(agent_type) for agent_type in agent_types)
-        self._hosted: tuple[JournalHostSession, Runtime, Watch] | None = None
-        self._ending: asyncio.Task[None] | None = None
+        self._labels = tuple(subagent_label(agent_type) for agent_type in _checked(agent_types))
+        self._hosted: _Hosted | None = None
+        self._inside = False
 
     async def __aenter__(self) -> Session:
-        session = JournalHostSession(make_session_folder(new_session_id(wall_clock(), os.urandom(4))))
-        await session.start(__version__, self._title, self._labels)
-        runtime = Runtime(emit=session.emit, next_ordinal=session.inbox.next_ordinal)
-        watch = Watch(session, runtime)
-        await watch.__aenter__()
-        self._hosted = session, runtime, watch
-        self._ending = asyncio.create_task(self._end_runs_on_stop(), name="end runs on stop")
+        if self._inside:
+            raise HostError("the session has been entered already", fix="Make another Session")
+        self._inside = True
+        try:
+            journal = JournalHostSession(make_session_folder(new_session_id(wall_clock(), os.urandom(4))))
+            try:
+                await journal.start(__version__, self._title, self._labels)
+            except BaseException:
+                await _to_its_end(journal.close("the session could not be opened"))
+                raise
+        except BaseException:
+            self._inside = False
+            raise
+        runtime = Runtime(emit=journal.emit, next_ordinal=journal.inbox.next_ordinal)
+        journal.inbox.runtime = runtime
+        self._hosted = _Hosted(journal, runtime, Watch(journal, runtime))
+        self._hosted.open()
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        session, _, watch = self._open()
+        reason = "the program left the session" if kind is None else f"the program failed: {kind.__name__}"
         try:
-            watch.stop("the program left the session" if kind is None else f"the program failed: {kind.__name__}")
-            if self._ending is not None:
-                await self._ending
+            await _to_its_end(self._open().close(reason))
         finally:
-            await watch.__aexit__(kind, error, trace)
-            await session.close(watch.reason)
+            self._inside = False
 
     @property
     def session_id(self) -> str:
         """The session's name, for ``dashboard attach``."""
-        return self._open()[0].folder.name
+        return self._open().journal.folder.name
 
     @property
     def inbox(self) -> RoutedInbox:
-        """The inbox of every run of the session: give it to agents and to ``make_subagent_tool`` (P13)."""
-        return self._open()[0].inbox
+        """The inbox of every run of the session: give it to agents and to ``make_subagent_tool`` (P13).
+
+        What reads it is a run of this session, however it is started: recorded in its journal, under the control
+        of its operators, and ended when the session is left.
+        """
+        return self._open().journal.inbox
 
     @property
     def runtime(self) -> Runtime:
-        """What its runs share, for ``Agent.run(runtime=...)``."""
-        return self._open()[1]
+        """What its runs share, for ``Agent.run(runtime=...)``: a run that reads nothing is seen here by that."""
+        return self._open().runtime
 
     async def run(
         self, agent: Agent, task: str, *, inbox: Inbox | Inherit | None = INHERIT, schema: object = None
@@ -94,15 +110,14 @@ class Session:
 
         Raises:
             HostError: the session is over, or was not entered.
+            NotAnInboxError, InboxSignatureError, RosterError: as for ``Agent.run``, before any event.
         """
-        runtime, _ = self._running()
+        own = self._inbox_of(agent) if isinstance(inbox, Inherit) else inbox
+        check_inbox(own, "Session.run(inbox=...)")
+        if schema is not None:
+            output_schema(schema, "Session.run(schema=...)")
         return await run_agent(
-            agent,
-            task,
-            runtime,
-            label=agent.name or ROOT_LABEL,
-            inbox=self._inbox_of(agent) if isinstance(inbox, Inherit) else inbox,
-            schema=schema,
+            agent, task, self._open().running(), label=agent.name or ROOT_LABEL, inbox=own, schema=schema
         )
 
     async def serve(self, agent: Agent, task: str = "") -> str:
@@ -118,42 +133,82 @@ class Session:
         Raises:
             HostError: the session is over, or was not entered.
         """
-        runtime, watch = self._running()
-        root = asyncio.create_task(
-            run_agent(
-                agent,
-                task,
-                runtime,
-                label=agent.name or ROOT_LABEL,
-                inbox=self._inbox_of(agent),
-                keep_open=True,
-            )
-        )
-        over = asyncio.create_task(watch.over())
-        try:
-            await asyncio.wait((root, over), return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for task_ in (root, over):
-                task_.cancel()
-            await asyncio.gather(root, over, return_exceptions=True)
-        return watch.reason
-
-    async def _end_runs_on_stop(self) -> None:
-        _, runtime, watch = self._open()
-        await runtime.lives.end_all(await watch.over())
+        hosted = self._open()
+        label, own = agent.name or ROOT_LABEL, self._inbox_of(agent)
+        ended = await run_agent(agent, task, hosted.running(), label=label, inbox=own, keep_open=True)
+        return hosted.watch.reason or ended.error
 
     def _inbox_of(self, agent: Agent) -> Inbox:
         return self.inbox if agent.inbox is None else agent.inbox
 
-    def _running(self) -> tuple[Runtime, Watch]:
-        _, runtime, watch = self._open()
-        if watch.reason:
-            raise HostError(f"the session {self.session_id} is over", watch.reason, "Open another")
-        return runtime, watch
-
-    def _open(self) -> tuple[JournalHostSession, Runtime, Watch]:
+    def _open(self) -> _Hosted:
         if self._hosted is None:
             raise HostError(
                 "the session has not been entered", fix="Use it as: async with Session(...) as session"
             )
         return self._hosted
+
+
+class _Hosted:
+    """What stands behind an entered session, until it is closed."""
+
+    def __init__(self, journal: JournalHostSession, runtime: Runtime, watch: Watch) -> None:
+        self.journal = journal
+        self.runtime = runtime
+        self.watch = watch
+        self._ending: asyncio.Task[None] | None = None
+
+    def open(self) -> None:
+        """Begin to watch."""
+        self.watch.begin()
+        self._ending = asyncio.create_task(self._end_runs_on_stop(), name="end runs on stop")
+
+    def running(self) -> Runtime:
+        """Give what runs share, while they may start.
+
+        Raises:
+            HostError: the session is over.
+        """
+        if self.watch.reason:
+            raise HostError(f"the session {self.journal.folder.name} is over", self.watch.reason, "Open another")
+        return self.runtime
+
+    async def close(self, reason: str) -> None:
+        """End what runs, tell what was asked for and done, and let go of the journal, in any case."""
+        self.watch.stop(reason)
+        try:
+            if self._ending is not None:
+                await self._ending
+        finally:
+            await self.watch.end()
+            await self.journal.close(self.watch.reason)
+
+    async def _end_runs_on_stop(self) -> None:
+        try:
+            why = await self.watch.over()
+        except Exception as error:  # nobody can control the runs any more: they end, and whoever leaves is told
+            self.watch.stop(f"the session could not be watched: {type(error).__name__}: {error}")
+            await self.runtime.lives.end_all(self.watch.reason)
+            raise
+        await self.runtime.lives.end_all(why)
+
+
+async def _to_its_end(call: Coroutine[Any, Any, None]) -> None:
+    """Take a step to its end, and only then let a cancellation through."""
+    _, interrupted = await completed(call)
+    if interrupted:
+        raise asyncio.CancelledError
+
+
+def _checked(agent_types: Sequence[str]) -> Sequence[str]:
+    if isinstance(agent_types, str):
+        raise RosterError(
+            "Session(agent_types=...) is one str", f"it got {agent_types!r}", f"Give a list: [{agent_types!r}]"
+        )
+    for agent_type in agent_types:
+        if not isinstance(agent_type, str) or not AGENT_TYPE.fullmatch(agent_type):
+            raise RosterError(
+                f"Session(agent_types=...): {agent_type!r} cannot be a label",
+                "a type is 1 to 63 letters, digits, '_', '.' or '-'", "Start it with a letter or a digit",
+            )  # fmt: skip
+    return agent_types

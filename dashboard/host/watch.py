@@ -29,15 +29,23 @@ class Watch:
         self.reason = ""
 
     async def __aenter__(self) -> Watch:
-        self._tasks = [
-            asyncio.create_task(self._pulse(), name="heartbeat"),
-            asyncio.create_task(self._look(), name="controls"),
-        ]
+        self.begin()
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        await self.end()
+
+    def begin(self) -> None:
+        """Begin to beat and to look."""
+        self._tasks = [
+            asyncio.create_task(self._pulse(), name="heartbeat"),
+            asyncio.create_task(self._look(), name="controls"),
+        ]
+
+    async def end(self) -> None:
+        """Beat and look no longer, and tell that a stop was done."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)

@@ -6,7 +6,7 @@ from abc import abstractmethod
 
 from dashboard.core.events import KnownEvent, Unknown
 from dashboard.journal.ledger import Ledger
-from dashboard.journal.mailroom import follow, precede
+from dashboard.journal.mailroom import follow, precede, redundant
 from dashboard.journal.mending import mend
 
 
@@ -16,16 +16,20 @@ class EventLog(Ledger):
     def append(self, event: KnownEvent | Unknown, at: int) -> int:
         """Append an event, bring the tables in line with it, and do what follows from it.
 
+        The end of a run that does not live here is passed over: each run ends once, however often that is told.
+
         Args:
             event: what happened.
             at: when, in microseconds since the epoch, UTC.
 
         Returns:
-            Its seq: gap-free, from 1.
+            Its seq: gap-free, from 1; that of the last event, if it is passed over.
 
         Raises:
             JournalError: it cannot be so.
         """
+        if redundant(self, event):
+            return self.last_seq
         event, notice = mend(event)
         precede(self, event, at)
         seq = self._insert(event, at)
@@ -33,6 +37,11 @@ class EventLog(Ledger):
         if notice is not None:
             self.append(notice, at)
         return seq
+
+    @property
+    @abstractmethod
+    def last_seq(self) -> int:
+        """The seq of the last event; 0 before the first."""
 
     @abstractmethod
     def _insert(self, event: KnownEvent | Unknown, at: int) -> int:

@@ -9,6 +9,7 @@ from typing import Any, Generic, TypeVar
 
 import apsw
 
+from dashboard.core.errors import JournalClosedError
 from dashboard.core.events import KnownEvent
 from dashboard.journal.clock import Clock
 from dashboard.journal.jobs import TRANSIENT, Emitted, Item, Job, T, commit, unwritten
@@ -75,7 +76,11 @@ class InlineWriter(WriterAtOnce[Store]):
 def _commit_one(ledger: Ledger, item: Item) -> None:
     try:
         commit(ledger, [item])
-    except (*TRANSIENT, apsw.ConnectionClosedError) as error:
+    except TRANSIENT as error:
         if not isinstance(item, Job):
             raise
         item.fail(unwritten(error))
+    except apsw.ConnectionClosedError:
+        if not isinstance(item, Job):
+            raise
+        item.fail(JournalClosedError("the journal's writer was closed", fix="Open the session anew"))

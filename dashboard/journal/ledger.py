@@ -270,6 +270,15 @@ class Ledger(Protocol):
         """Count what waits for the next run of a label (A14)."""
         ...
 
+    def open_controls(self) -> list[tuple[str, str | None]]:
+        """Give the id and the run of each request that nobody has answered, in the order of asking."""
+        ...
+
     def last_read(self, run_id: str) -> tuple[int, int] | None:
         """Give the round and the history index of the last message that a run read."""
         ...
+
+
+def is_live(ledger: Ledger, run_id: str) -> bool:
+    """Whether a run has started here and has not ended."""
+    return any(run.live and run.run_id == run_id for run in ledger.runs())

@@ -13,6 +13,9 @@ from typing import TypeVar
 import msgspec
 
 from dashboard.core.events import (
+    ControlApplied,
+    ControlRefused,
+    ControlRequested,
     HostStarted,
     KnownEvent,
     MessageDelivered,
@@ -44,6 +47,7 @@ class MemoryLedger(EventLog):
         self._marks: dict[str, str] = {}
         self._labels: dict[str, None] = {}
         self._runs: dict[str, RunRef] = {}
+        self._controls: dict[str, str | None] = {}  # the run of each that is not answered
         self._last_read: dict[str, tuple[int, int]] = {}
         self._messages: dict[str, StoredMessage] = {}
         self._boxes: dict[str | None, dict[str, StoredMessage]] = {}  # what is open, per run; None for the unbound
@@ -149,6 +153,10 @@ class MemoryLedger(EventLog):
         """Count what waits for the next run of a label (A14)."""
         return len(self.unbound(label))
 
+    def open_controls(self) -> list[tuple[str, str | None]]:
+        """Give the id and the run of each request that nobody has answered, in the order of asking."""
+        return list(self._controls.items())
+
     def last_read(self, run_id: str) -> tuple[int, int] | None:
         """Give the round and the history index of the last message that a run read."""
         return self._last_read.get(run_id)
@@ -177,6 +185,10 @@ class MemoryLedger(EventLog):
             case MessageQueued():
                 run_of_it = self._runs.get(event.run_id or "")
                 self._put(accepted(event, run_of_it.label if run_of_it else event.to, seq))
+            case ControlRequested():
+                self._set(self._controls, event.control_id, event.run_id)
+            case ControlApplied() | ControlRefused() if event.control_id in self._controls:
+                self._drop(self._controls, event.control_id)
             case _ if isinstance(event, MessageMove) and event.message_id in self._messages:
                 message = self._messages[event.message_id]
                 if message.state.open:

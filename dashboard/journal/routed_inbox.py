@@ -62,6 +62,7 @@ class RoutedInbox(Correspondent):
         super().__init__(writer, MailDesk(writer, Sender(SenderKind.OPERATOR, operator), clock))
         self._clock = clock
         self._changed = changed or (writer.changed if isinstance(writer, MemoryWriter) else _look_again)
+        self.runtime: object = None  # what runs agents on this bus keeps here what they share
         self._waits = waits
         self._ordinals: Counter[str] = Counter()
         self._counting = threading.Lock()

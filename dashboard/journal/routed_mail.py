@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 
-from dashboard.core.errors import JournalError
+from dashboard.core.errors import JournalClosedError, JournalError
 from dashboard.core.events import RunBlocked, TurnFinished
 from dashboard.core.mail import Boundary, BoundaryKind, Delivered
 from dashboard.core.outcomes import RunEnd
@@ -95,16 +95,24 @@ class RoutedMail:
         job = self._submit(lambda ledger: ledger.wakes(self._run_id, self._clock()))
         try:
             return await asyncio.wrap_future(job.future)
+        except JournalClosedError:
+            raise
         except JournalError as error:
             _log.warning("mail of %s cannot be looked at yet: %s", self._run_id, error)
             return False
 
     async def _insist(self, what: str, work: Callable[[Ledger], T]) -> T:
-        """Try until it is recorded; the first failure is told, so that the run shows what it waits for (A15)."""
+        """Try until it is recorded; the first failure is told, so that the run shows what it waits for (A15).
+
+        Raises:
+            JournalClosedError: it never will be: the session was closed.
+        """
         blocked = False
         while True:
             try:
                 return await asyncio.wrap_future(self._submit(work).future)
+            except JournalClosedError:
+                raise  # there is nothing to wait for
             except JournalError as error:
                 _log.error("%s of %s cannot be recorded yet: %s", what, self._run_id, error)
                 if not blocked:

@@ -188,9 +188,13 @@ class JournalHostSession:
         self.folder = folder
         self._clock = clock
         self._lock: FileLock = lock.hold(folder)
-        schema.create(path).close()
-        self._writer = _writer(path, clock, inline=inline, on_death=_end_process)
-        self._tail = Tail(path)
+        try:
+            schema.create(path).close()
+            self._writer = _writer(path, clock, inline=inline, on_death=_end_process)
+            self._tail = Tail(path)
+        except BaseException:
+            self._lock.release()
+            raise
         self.inbox = RoutedInbox(self._writer, clock=clock, changed=self.changed, waits=self._waits)
         self.emit = self.inbox.emit  # the same bus, and known as the same: an event is told once per bus
 
@@ -226,13 +230,19 @@ class JournalHostSession:
                 return
 
     async def close(self, reason: str) -> None:
-        """Record that the session is over, then let go of the journal and, last, of the lock."""
+        """Record that the session is over, then let go of the journal and, last, of the lock.
+
+        Raises:
+            JournalError: that could not be recorded. All is let go of, and whoever looks finds it lost.
+        """
         self.inbox.end_foreign_runs("the session was closed before its loop had said how it ended")
         event = SessionClosed(reason=reason)
-        await asyncio.wrap_future(self._submit(lambda store: store.append(event, self._clock())).future)
-        self._writer.close()
-        self._tail.close()
-        self._lock.release()
+        try:
+            await asyncio.wrap_future(self._submit(lambda store: store.append(event, self._clock())).future)
+        finally:
+            self._writer.close()
+            self._tail.close()
+            self._lock.release()
 
     def _waits(self, run_id: str) -> bool:
         """Whether anything is open for a run: one indexed read, on a connection that waits for no writer."""

@@ -80,6 +80,11 @@ class Store(EventLog):
         """Whether a transaction is open still: a full disk ends it from within."""
         return self.connection.in_transaction
 
+    @property
+    def last_seq(self) -> int:
+        """The seq of the last event, in an open transaction; 0 before the first."""
+        return self._seq
+
     def records(self, after: int, limit: int) -> list[Record]:
         """Give the events that follow a seq, in order, at most so many."""
         rows = self.connection.execute(
@@ -171,6 +176,10 @@ class Store(EventLog):
     def count_unbound(self, label: str) -> int:
         """Count what waits for the next run of a label (A14)."""
         return int(self.value("SELECT count(*) FROM message WHERE label = ? AND state = 'unbound'", label))
+
+    def open_controls(self) -> list[tuple[str, str | None]]:
+        """Give the id and the run of each request that nobody has answered, in the order of asking."""
+        return self.rows("SELECT id, run_id FROM control WHERE state = 'requested' ORDER BY place")
 
     def last_read(self, run_id: str) -> tuple[int, int] | None:
         """Give the round and the history index of the last message that a run read."""

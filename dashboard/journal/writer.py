@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import apsw
 
-from dashboard.core.errors import JournalError
+from dashboard.core.errors import JournalClosedError
 from dashboard.core.events import KnownEvent
 from dashboard.journal.clock import Clock
 from dashboard.journal.jobs import TRANSIENT, Emitted, Item, Job, T, commit, is_delta, unwritten
@@ -138,7 +138,7 @@ class ThreadWriter:
 def _fail(item: Item | None) -> None:
     if isinstance(item, Job):
         why = "the session was closed, or the log says why"
-        item.fail(JournalError("the journal's writer has ended", why, "Attach again once the cause is gone"))
+        item.fail(JournalClosedError("the journal's writer has ended", why, "Open the session anew"))
 
 
 def _keep_events(waiting: list[Item], error: apsw.Error) -> None:

@@ -179,7 +179,13 @@ async def test_a_second_answer_is_refused() -> None:
 
 @pytest.mark.parametrize(
     ("approval", "asked"),
-    [("marked", ["shell"]), ("all", ["shell", "look"]), ("none", []), (["look"], ["look"]), ({"other"}, [])],
+    [
+        ("marked", ["shell"]),
+        ("all", ["shell", "look"]),
+        ("none", []),
+        (["look"], ["look"]),
+        ({"shell", "look"}, ["shell", "look"]),
+    ],
 )
 async def test_the_agent_says_which_tools_ask(
     approval: Approval | str | Collection[str], asked: list[str]
@@ -219,3 +225,35 @@ def test_what_is_no_approval_is_refused_with_what_would_be(wrong: object) -> Non
 def test_a_wrong_approval_in_a_roster_is_refused_where_the_roster_is_built() -> None:
     with pytest.raises(RosterError, match=r"agent_types\['writer'\]\['approval'\] is no approval"):
         make_subagent_tool(ScriptedModel(lambda _: Assistant("")), agent_types={"writer": {"approval": "maybe"}})
+
+
+def test_a_name_that_no_tool_has_is_refused_as_the_tool_that_was_meant_would_run_unasked() -> None:
+    model = ScriptedModel(lambda _: Assistant(""))
+    with pytest.raises(RosterError, match=r"Agent\(approval=\.\.\.\) names no tool of this agent: 'shel'.*shell"):
+        Agent(model, tools=[Shell().tool], approval=["shel"])
+    with pytest.raises(RosterError, match=r"agent_types\['writer'\]\['approval'\] names no tool .*'shel'"):
+        make_subagent_tool(model, tools=[Shell().tool], agent_types={"writer": {"approval": ["shel"]}})
+    with pytest.raises(RosterError, match=r"make_subagent_tool\(approval=\.\.\.\) names no tool .*'shel'"):
+        make_subagent_tool(model, tools=[Shell().tool], agent_types={"writer": {}}, approval=["shel"])
+
+
+def test_an_inherited_approval_counts_for_the_tools_that_a_type_has() -> None:
+    model = ScriptedModel(lambda _: Assistant(""))
+    types = {"writer": {"tools": [quick("look")]}, "fixer": {"tools": [Shell().tool]}}
+    assert make_subagent_tool(model, agent_types=types, approval=["shell"]).name == "subagent"
+
+
+@pytest.mark.parametrize("timeout", ["5", -1, 0, True])
+def test_a_timeout_that_is_no_time_is_refused(timeout: object) -> None:
+    with pytest.raises(RosterError, match=r"Agent\(approval=\.\.\.\): its timeout is no time"):
+        approval_of(Approval("all", timeout), "Agent(approval=...)")  # type: ignore[arg-type]
+
+
+async def test_an_answer_that_comes_in_the_same_moment_as_a_cancel_is_recorded_as_what_it_is() -> None:
+    stage, shell = Stage(asks("shell"), sleep=Forever()), Shell()
+    task = begun(stage, shell.tool)
+    await settle()
+    answer(stage, allow=True)
+    stage.runtime.lives.cancel(stage.mail.run_id, "stopped by ana")
+    assert (await task).outcome is Outcome.CANCELLED
+    assert [event.answer for event in stage.told.of(ApprovalAnswered)] == [ApprovalAnswer.ALLOWED]

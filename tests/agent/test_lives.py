@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
 
 import pytest
 
@@ -10,8 +11,10 @@ from dashboard.agent.agent import Agent
 from dashboard.agent.lives import Life
 from dashboard.agent.loop import RunResult, run_agent
 from dashboard.agent.subagents import make_subagent_tool
-from dashboard.core.errors import ControlRefusedError
+from dashboard.core.errors import ControlRefusedError, HostError, ModelError
 from dashboard.core.events import (
+    KnownEvent,
+    MessageDelivered,
     RoundStarted,
     RunFinished,
     RunPaused,
@@ -24,7 +27,7 @@ from dashboard.core.events import (
 from dashboard.core.history import Assistant, ToolResult
 from dashboard.core.messages import Preset
 from dashboard.core.outcomes import Outcome
-from dashboard.models.base import ModelRequest
+from dashboard.models.base import ModelEvent, ModelRequest, TextPart
 from dashboard.models.scripted import ScriptedModel, call
 from tests.agent.fakes import FakeModel, Gate, Stage, asks, quick, settle
 
@@ -219,16 +222,162 @@ async def test_an_idle_root_that_is_paused_says_so_at_once_and_opens_its_turn_wh
     life = life_of(stage, "main")
     life.pause("ana")
     assert len(stage.told.of(RunPaused)) == 1
+    with pytest.raises(ControlRefusedError, match="idle, and has no round to make. Write to it first"):
+        life.step("ana")
     stage.mail.send("x")
     await settle()
     assert len(stage.told.of(TurnStarted)) == 1
-    with pytest.raises(ControlRefusedError, match="idle"):
-        life.step("ana")
     life.resume("ana")
     await settle()
     assert stage.history == "p A x B"
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
+
+
+async def test_an_idle_root_that_is_paused_can_be_stepped_once_something_is_there_to_read() -> None:
+    stage = Stage("A", asks("a"), "B")
+    task = begun(stage, stage.agent(quick("a")), keep_open=True)
+    await settle()
+    life = life_of(stage, "main")
+    life.pause("ana")
+    stage.mail.send("x")
+    await settle()
+    life.step("ana")
+    await settle()
+    assert stage.history == "p A x T a"
+    assert len(stage.told.of(RunPaused)) == 2
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+
+
+async def test_a_step_that_ended_a_turn_allows_no_round_of_the_next() -> None:
+    stage = Stage("A", "B")
+    stage.model.during = {1: lambda: life_of(stage, "main").pause("ana")}
+    task = begun(stage, stage.agent(), keep_open=True)
+    await settle()
+    life_of(stage, "main").step("ana")
+    await settle()
+    assert stage.told.names()[-2:] == ["TurnFinished", "RunPaused"]
+    stage.mail.send("x")
+    await settle()
+    assert len(stage.told.of(RoundStarted)) == 1
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+
+
+async def test_a_listener_may_resume_a_run_in_the_moment_in_which_it_is_held() -> None:
+    stage = Stage(asks("a"), "A")
+    stage.model.during = {1: lambda: life_of(stage, "main").pause("ana")}
+    runtime = stage.runtime
+
+    def go_on(event: KnownEvent) -> None:
+        if isinstance(event, RunPaused):
+            runtime.lives[event.run_id].resume("auto")
+
+    runtime.listeners = (go_on,)
+    assert (await begun(stage, stage.agent(quick("a")))).answer == "A"
+
+
+class Hiding:
+    """A client that makes an error of a cancellation."""
+
+    def __init__(self, error: Exception) -> None:
+        self.requests = 0
+        self._error = error
+
+    async def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
+        self.requests += 1
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            raise self._error from None
+        yield TextPart("never")
+
+
+@pytest.mark.parametrize("error", [RuntimeError("closed"), ModelError("closed")])
+async def test_a_cancel_ends_a_run_whose_model_hides_it_and_leaves_no_count_behind(error: Exception) -> None:
+    stage, model = Stage(), Hiding(error)
+    me = asyncio.current_task()
+    assert me is not None
+
+    async def cancel() -> None:
+        await settle()
+        life_of(stage, "main").cancel("stopped by ana")
+
+    other = asyncio.ensure_future(cancel())
+    result = await run_agent(Agent(model, name="main"), "p", stage.runtime)
+    await other
+    assert (result.outcome, result.error, model.requests) == (Outcome.CANCELLED, "stopped by ana", 1)
+    assert me.cancelling() == 0
+
+
+async def test_a_run_that_has_recorded_its_end_is_not_cancelled_any_more() -> None:
+    stage = Stage("A")
+    runtime, refused = stage.runtime, []
+
+    def too_late(event: KnownEvent) -> None:
+        if isinstance(event, RunFinished):
+            with pytest.raises(ControlRefusedError) as caught:
+                runtime.lives.cancel(event.run_id, "stopped by ana")
+            refused.append(caught.value.what)
+
+    runtime.listeners = (too_late,)
+    assert (await begun(stage, stage.agent())).outcome is Outcome.ANSWERED
+    assert refused == ["main is ending already"]
+
+
+@pytest.mark.parametrize("steps", range(12))
+async def test_what_wakes_an_idle_root_belongs_to_a_turn_whenever_the_cancel_comes(steps: int) -> None:
+    """T3, A11: read and then cancelled with its turn, or returned: never read by no turn."""
+    stage = Stage("A", "B", "C")
+    task = begun(stage, stage.agent(), keep_open=True)
+    await settle()
+    stage.mail.send("x")
+    for _ in range(steps):
+        await asyncio.sleep(0)
+    life_of(stage, "main").cancel("stopped by ana")
+    await settle()
+    read = any(event.message_id == "msg_x" for event in stage.told.of(MessageDelivered))
+    assert read is (len(stage.told.of(TurnStarted)) == 2)
+    assert read is ("x" not in stage.mail.returned)
+    assert len(stage.told.of(TurnFinished)) == len(stage.told.of(TurnStarted))
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+
+
+async def test_no_run_starts_once_all_are_being_ended() -> None:
+    stage = Stage("A")
+    await stage.runtime.lives.end_all("the session was stopped")
+    with pytest.raises(HostError, match="the session was stopped"):
+        await begun(stage, stage.agent())
+    assert stage.told.events == []
+
+
+class AbortError(BaseException):
+    """As some libraries have them."""
+
+
+async def test_a_tool_that_raises_what_is_no_exception_is_an_error_to_the_model_alone() -> None:
+    stage = Stage(asks("a"), "A")
+
+    def abort() -> None:
+        raise AbortError
+
+    assert (await begun(stage, stage.agent(quick("a", abort)))).answer == "A"
+
+
+async def test_a_model_that_raises_what_is_no_exception_leaves_no_run_without_an_end() -> None:
+    class Aborting:
+        async def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
+            if request.history:
+                raise AbortError
+            yield TextPart("never")
+
+    stage = Stage()
+    with pytest.raises(AbortError):
+        await run_agent(Agent(Aborting(), name="main"), "p", stage.runtime)
+    assert [event.outcome for event in stage.told.of(RunFinished)] == [Outcome.ERROR]
+    assert list(stage.runtime.lives) == []
 
 
 async def test_a_held_run_can_be_cancelled() -> None:

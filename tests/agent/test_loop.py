@@ -482,3 +482,19 @@ async def test_stored_entries_are_what_was_sent() -> None:
     await run_agent(stage.agent(), "p", stage.runtime)
     assert [event.entry for event in stage.told.of(HistoryAppended)][:1] == [User("p")]
     assert stage.model.requests[0].history == (User("p"),)
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"model": "gpt"}, r"Agent\(model=\.\.\.\) is no model: it got 'gpt'. Give an object with stream"),
+        ({"tools": None}, r"Agent\(tools=\.\.\.\) is no list: it got None"),
+        ({"max_iterations": "5"}, r"Agent\(max_iterations=\.\.\.\) is too small: it got '5'"),
+        ({"turn_claim": "two"}, r"Agent\(turn_claim=\.\.\.\) is unknown: it got 'two'. Give 'all' or 'one'"),
+        ({"name": "a#1"}, r"Agent\(name=\.\.\.\) cannot be a label: it got 'a#1'"),
+        ({"name": ""}, r"Agent\(name=\.\.\.\) cannot be a label: it got ''"),
+    ],
+)
+def test_a_mistake_in_an_agent_names_the_thing_the_place_and_the_fix(given: dict[str, Any], says: str) -> None:
+    with pytest.raises(RosterError, match=says):
+        Agent(**{"model": FakeModel([]), **given})

@@ -16,7 +16,8 @@ from dashboard.core.errors import InboxSignatureError, LoopRunningError, NotAnIn
 from dashboard.core.history import Assistant, ToolCall
 from dashboard.core.inbox import QueueInbox
 from dashboard.core.outcomes import Outcome
-from tests.agent.fakes import FakeInbox, FakeModel, Recorder, asks, quick, shorthand
+from dashboard.models.base import ModelEvent, ModelRequest, TextPart
+from tests.agent.fakes import FakeInbox, FakeModel, Recorder, asks, quick, settle, shorthand
 
 
 def steered(*turns: object) -> tuple[FakeModel, Agent, QueueInbox]:
@@ -195,3 +196,31 @@ def test_a_message_is_a_frame_of_its_own_and_not_one_of_the_loops(chunk: Chunk, 
 async def test_the_outcome_of_a_capped_run_is_told() -> None:
     result = await Agent(FakeModel([asks("a"), "A"]), tools=[quick("a")], max_iterations=1).run("p")
     assert (result.outcome, result.answer) == (Outcome.WRAP_UP, "A")
+
+
+async def test_a_consumer_that_is_cancelled_while_it_leaves_a_stream_stays_cancelled() -> None:
+    """Its own time-out must not be lost in the end of the run."""
+
+    class Slow:
+        async def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
+            yield TextPart("a")
+            try:
+                await asyncio.Event().wait()
+            finally:
+                await ending.wait()
+
+    ending = asyncio.Event()
+
+    async def consume() -> None:
+        stream = Agent(Slow()).run("p", stream=True)
+        async for _ in stream:
+            break
+        await stream.aclose()  # type: ignore[attr-defined]
+
+    consumer = asyncio.ensure_future(consume())
+    await settle()
+    consumer.cancel()
+    await settle()
+    ending.set()
+    with pytest.raises(asyncio.CancelledError):
+        await consumer

@@ -333,3 +333,19 @@ async def test_whoever_asked_for_the_events_is_told_those_of_every_spawned_run_a
 def test_events_that_cannot_be_told_to_are_refused_when_the_factory_is_built() -> None:
     with pytest.raises(RosterError, match=r"make_subagent_tool\(events=\.\.\.\) cannot be called: it got a list"):
         make_subagent_tool(FakeModel([]), events=cast("Any", []))
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        (
+            {"agent_types": ["researcher"]},
+            r"make_subagent_tool\(agent_types=\.\.\.\) is not a mapping: it got a list",
+        ),
+        ({"max_depth": "2"}, r"make_subagent_tool\(max_depth=\.\.\.\) is too small: it got '2'"),
+        ({"agent_types": {"a": {"model": None}}}, r"agent_types\['a'\]: Agent\(model=\.\.\.\) is no model"),
+    ],
+)
+def test_a_mistake_in_a_factory_names_the_thing_the_place_and_the_fix(given: dict[str, Any], says: str) -> None:
+    with pytest.raises(RosterError, match=says):
+        make_subagent_tool(FakeModel([]), **given)

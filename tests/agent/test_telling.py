@@ -9,7 +9,14 @@ import pytest
 from dashboard.agent.agent import Agent
 from dashboard.agent.loop import run_agent
 from dashboard.agent.telling import Telling
-from dashboard.core.events import HistoryAppended, KnownEvent, MessageDelivered, RunFinished, TurnStarted
+from dashboard.core.events import (
+    HistoryAppended,
+    KnownEvent,
+    MessageDelivered,
+    RunFinished,
+    RunStarted,
+    TurnStarted,
+)
 from dashboard.core.history import User
 from dashboard.core.inbox import QueueInbox
 from dashboard.core.outcomes import Outcome
@@ -57,10 +64,34 @@ async def test_a_plain_readers_delivery_is_told_before_its_entry_and_at_the_same
 
 
 async def test_an_inbox_with_a_bus_of_its_own_and_the_runtimes_bus_both_get_the_whole_run_once() -> None:
+    """Each under a name that is free there; and only where its mail is can the run be written to."""
     shared, own = Recorder(), Recorder()
     inbox = FakeInbox(own)
     inbox.mail.send("x")
-    await run_agent(Agent(FakeModel(["A"]), inbox=inbox), "p", fake_runtime(shared))
-    assert shared.events == own.events
+    inbox.next_ordinal("main")
+    await run_agent(Agent(FakeModel(["A"]), name="main", inbox=inbox), "p", fake_runtime(shared))
+    assert shared.events[1:] == own.events[1:]
+    (there,), (here,) = own.of(RunStarted), shared.of(RunStarted)
+    assert (there.run_id, there.label, there.ordinal, there.reading) == (here.run_id, "main", 2, True)
+    assert (here.ordinal, here.reading) == (1, False)
     assert len(shared.of(MessageDelivered)) == 1
     assert [event.outcome for event in shared.of(RunFinished)] == [Outcome.ANSWERED]
+
+
+def test_a_listener_need_not_be_hashable_and_may_fail_within_its_own_failure() -> None:
+    class Nested:
+        __hash__ = None  # type: ignore[assignment]
+
+        def __init__(self) -> None:
+            self.depth = 0
+
+        def __call__(self, event: KnownEvent) -> None:
+            self.depth += 1
+            if self.depth < 3:
+                telling.emit(event)
+            raise OSError("the pipe is gone")
+
+    told = Recorder()
+    telling = Telling([told], [Nested()])
+    telling.emit(EVENT)
+    assert told.events == [EVENT] * 3

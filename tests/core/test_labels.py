@@ -77,7 +77,5 @@ def test_an_ended_run_and_a_run_without_an_inbox_say_so() -> None:
     ]
 
 
-def test_an_ended_root_is_ended_and_not_waited_for() -> None:
-    refused = resolve("main", [run("run_1", "main", live=False)], ("main",))
-    assert isinstance(refused, Refused)
-    assert refused.refusal is Refusal.RUN_ENDED
+def test_a_root_is_a_label_like_any_other_a_program_may_start_it_again() -> None:
+    assert resolve("main", [run("run_1", "main", live=False)], ()) == Unbound("main")

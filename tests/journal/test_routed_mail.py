@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from dashboard.core.errors import JournalError
+from dashboard.core.errors import JournalClosedError, JournalError
 from dashboard.core.events import MessageReturned, RunBlocked, RunFinished, RunStarted, TurnFinished
 from dashboard.core.mail import Boundary, BoundaryKind, Delivered
 from dashboard.core.outcomes import Outcome, RunEnd
@@ -125,6 +125,16 @@ class TestNeverGivingUp:
     ) -> None:
         assert await self.answered(stuck, mail.cancel_turn(CANCELLED, None), None) is None
         assert "the cancelled turn of run_1 cannot be recorded yet" in caplog.text
+
+    async def test_a_session_that_was_closed_is_not_waited_for(self, stuck: FakeWriter, mail: RoutedMail) -> None:
+        """A run that outlives its session must not try for good."""
+        for call in (mail.finish(BOUNDARY, END), mail.cancel_turn(CANCELLED, None), mail.wait()):
+            calling = asyncio.ensure_future(call)
+            while not stuck.jobs:
+                await asyncio.sleep(0)
+            stuck.jobs.pop().future.set_exception(JournalClosedError("the journal's writer has ended"))
+            with pytest.raises(JournalClosedError):
+                await calling
 
     async def test_the_run_says_once_that_it_is_blocked(
         self, stuck: FakeWriter, mail: RoutedMail, caplog: pytest.LogCaptureFixture

@@ -100,6 +100,23 @@ async def inject_starts_no_turn(inbox: RoutedInbox, clock: FakeClock) -> None:
     await stage.finish()
 
 
+@case("an idle root that is held, !y, ?x, withdraw y, resume: x stays queued, and no turn starts")
+async def what_woke_it_is_withdrawn(inbox: RoutedInbox, clock: FakeClock) -> None:
+    stage, _ = played(inbox, clock, "A")
+    stage.begin(keep_open=True, label="main")
+    await settle()
+    stage.life.pause("ana")
+    woke = stage.send("y")
+    stage.send("x", INJECT)
+    await settle()
+    inbox.withdraw(woke.message_id)
+    stage.life.resume("ana")
+    await settle()
+    assert (stage.history, stage.fate("x")) == ("p A", "queued")
+    assert len(stage.told.of(TurnStarted)) == 1
+    await stage.finish()
+
+
 @case("[T(ab),A] !x@t1: p T a b x A, and each of a, b ran once")
 async def steer_during_tools(inbox: RoutedInbox, clock: FakeClock) -> None:
     stage, _ = played(inbox, clock, asks("a", "b"), "A")
@@ -141,7 +158,7 @@ async def steer_just_after_the_boundary(inbox: RoutedInbox, clock: FakeClock) ->
         if isinstance(event, RoundStarted) and event.round == 2:
             stage.send("x")
 
-    stage.runtime.listeners = (send_once_the_round_has_begun,)
+    stage.runtime.listeners = (stage.told, send_once_the_round_has_begun)
     await stage.begin(quick("a"))
     assert model.sent == ["p", "p T a", "p T a A x"]
     assert stage.fate("x") == "delivered in 3"

@@ -100,7 +100,8 @@ class RuleStage:
         self.model = model
         self.clock = clock
         self.told = Recorder()
-        self.runtime = fake_runtime(self.told)
+        self.runtime = fake_runtime(inbox.emit)
+        self.runtime.listeners = (self.told,)
         self.runtime.entropy = os.urandom  # several stages share an inbox, and no two runs an id
         self.task: asyncio.Task[RunResult] | None = None
 

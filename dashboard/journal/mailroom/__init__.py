@@ -7,7 +7,7 @@ transaction (A8); "is anything pending?" and "this run ends" are one transaction
 from dashboard.journal.mailroom.accepting import accept, broadcast
 from dashboard.journal.mailroom.amending import amend
 from dashboard.journal.mailroom.claiming import finish, take
-from dashboard.journal.mailroom.ending import cancel_turn, follow, precede, reap
+from dashboard.journal.mailroom.ending import cancel_turn, follow, precede, reap, redundant
 from dashboard.journal.mailroom.foreign import drain, return_unreadable
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "follow",
     "precede",
     "reap",
+    "redundant",
     "return_unreadable",
     "take",
 ]

@@ -8,7 +8,7 @@ import msgspec
 
 from dashboard.core.errors import SendRefusedError
 from dashboard.core.events import MessageQueued
-from dashboard.core.labels import ROOT_LABEL, Bound, Refused, Unbound, resolve
+from dashboard.core.labels import Bound, Refused, Unbound, resolve
 from dashboard.core.messages import MAX_BODY_BYTES, MAX_OPEN_PER_RUN, Message, MessageState, Receipt, Refusal
 from dashboard.core.sessions import BatchPart, BatchResult
 from dashboard.core.text import storable
@@ -38,7 +38,7 @@ def accept(ledger: Ledger, address: str, message: Message, at: int) -> Receipt:
     if ledger.over is not None:
         why = f"the session is over ({ledger.over}), and nothing in it reads mail"
         raise SendRefusedError(Refusal.RUN_ENDED, why)
-    found = resolve(address, ledger.runs(), ledger.labels() - {ROOT_LABEL})
+    found = resolve(address, ledger.runs(), ledger.labels())
     if isinstance(found, Refused):
         fix = "Pick one of them" if found.candidates else ""
         raise SendRefusedError(found.refusal, found.what, found.candidates, fix)

@@ -11,7 +11,7 @@ from dashboard.core.history import User
 from dashboard.core.mail import Boundary, BoundaryKind, Delivered
 from dashboard.core.messages import MAX_TAKE_BYTES, MAX_TAKE_MESSAGES, Lane, SenderKind
 from dashboard.core.outcomes import Outcome, RunEnd
-from dashboard.journal.ledger import Ledger, StoredMessage
+from dashboard.journal.ledger import Ledger, StoredMessage, is_live
 
 STEP = (Lane.NEXT_STEP,)
 TURN = (Lane.NEXT_TURN, Lane.NEXT_STEP)  # what a turn opens with, in this order (T1)
@@ -56,6 +56,8 @@ def finish(ledger: Ledger, run_id: str, boundary: Boundary, end: RunEnd, at: int
     Returns:
         What was delivered instead of ending; empty once the run has ended and its open mail was returned.
     """
+    if not is_live(ledger, run_id):
+        return ()  # told twice, as by a caller that does not know how its first try went
     if end.outcome is Outcome.ANSWERED and ledger.wakes(run_id, at, Lane.NEXT_STEP):
         return _deliver(ledger, run_id, STEP, boundary, at)
     if end.outcome in (Outcome.ANSWERED, Outcome.WRAP_UP) and ledger.wakes(run_id, at, Lane.NEXT_TURN):

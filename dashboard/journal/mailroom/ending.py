@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dashboard.core.errors import JournalError
 from dashboard.core.events import (
+    ControlRefused,
     KnownEvent,
     MessageBound,
     NoticeLevel,
@@ -20,11 +21,16 @@ from dashboard.core.events import (
 from dashboard.core.labels import display_name
 from dashboard.core.messages import ReturnReason
 from dashboard.core.outcomes import Outcome
-from dashboard.journal.ledger import Ledger
+from dashboard.journal.ledger import Ledger, is_live
 from dashboard.journal.mailroom.foreign import confirm
 from dashboard.journal.mailroom.returning import return_open
 
 _RETURNS = {Outcome.CANCELLED: ReturnReason.CANCELLED, Outcome.LOST: ReturnReason.HOST_LOST}
+
+
+def redundant(ledger: Ledger, event: KnownEvent | Unknown) -> bool:
+    """Whether an event tells the end of a run that does not live here: it has ended already, or never started."""
+    return isinstance(event, RunFinished) and not is_live(ledger, event.run_id)
 
 
 def precede(ledger: Ledger, event: KnownEvent | Unknown, at: int) -> None:
@@ -55,6 +61,7 @@ def follow(ledger: Ledger, event: KnownEvent | Unknown, at: int) -> None:
             reason = _RETURNS.get(event.outcome, ReturnReason.RUN_ENDED)
             return_open(ledger, ledger.open_of(event.run_id), reason, at)
         case SessionClosed():
+            refuse_open_controls(ledger, "the session was closed", at)
             return_open(ledger, ledger.unbound(), ReturnReason.RUN_ENDED, at)
             for run in ledger.runs():
                 if run.live:  # it was not ended properly, and still nobody will read its mail (A1)
@@ -80,6 +87,12 @@ def cancel_turn(ledger: Ledger, run_id: str, finished: TurnFinished | None, befo
     return_open(ledger, returned, ReturnReason.CANCELLED, at)
 
 
+def refuse_open_controls(ledger: Ledger, why: str, at: int) -> None:
+    """Refuse what operators have asked for and nobody will do any more."""
+    for control_id, run_id in ledger.open_controls():
+        ledger.append(ControlRefused(control_id=control_id, reason=why, run_id=run_id), at)
+
+
 def reap(ledger: Ledger, at: int) -> int:
     """End every live run as lost, once the host is known to be dead; its open mail comes back with that reason.
 
@@ -94,6 +107,7 @@ def reap(ledger: Ledger, at: int) -> int:
         return 0  # someone was faster
     lost = [run for run in ledger.runs() if run.live]
     ledger.end("its host was lost")
+    refuse_open_controls(ledger, "the host process died", at)
     return_open(ledger, ledger.unbound(), ReturnReason.HOST_LOST, at)
     for run in lost:
         ledger.append(RunFinished(run_id=run.run_id, outcome=Outcome.LOST, error="the host process died"), at)

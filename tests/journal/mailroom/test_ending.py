@@ -6,6 +6,11 @@ import pytest
 
 from dashboard.core.errors import JournalError, SendRefusedError
 from dashboard.core.events import (
+    ControlAction,
+    ControlApplied,
+    ControlRefused,
+    ControlRequested,
+    Event,
     HostStarted,
     MessageReturned,
     NoticeRaised,
@@ -41,6 +46,16 @@ class TestAnEnd:
         with pytest.raises(SendRefusedError) as refused:
             desk.send(f"{RESEARCHER}#1", "too late")
         assert refused.value.refusal is Refusal.RUN_ENDED
+
+    def test_it_is_recorded_once_however_often_it_is_told(self, desk: Desk) -> None:
+        desk.start("run_1", "main")
+        desk.finish("run_1")
+        desk.send("main", "for the next one")
+        before = desk.events(Event)
+        assert desk.finish("run_1", Outcome.CANCELLED) == []
+        for run_id in ("run_1", "run_never_started"):
+            desk.append(RunFinished(run_id=run_id, outcome=Outcome.ERROR))
+        assert desk.events(Event) == before
 
     def test_the_end_of_one_run_returns_no_others_mail(self, desk: Desk) -> None:
         desk.start(R1, RESEARCHER, 1)
@@ -117,6 +132,27 @@ class TestCancellingATurn:
         desk.send(R2, "go on")
         self.cancel(desk, None)
         assert desk.take(R2) == ["go on"]
+
+
+class TestOpenControls:
+    """What operators asked for is applied or refused, also when nobody is left to do it."""
+
+    @pytest.mark.parametrize("how", ["closed", "lost"])
+    def test_what_nobody_will_do_any_more_is_refused(self, desk: Desk, how: str) -> None:
+        for number in (1, 2, 3):
+            asked = ControlRequested(control_id=f"ctl_{number}", action=ControlAction.PAUSE, by="ana", run_id="r")
+            desk.append(asked)
+        desk.append(ControlApplied(control_id="ctl_1", action=ControlAction.PAUSE, run_id="r"))
+        desk.append(ControlRefused(control_id="ctl_2", reason="it has ended"))
+        if how == "closed":
+            desk.append(SessionClosed(reason="done"))
+        else:
+            with desk.ledger.transaction():
+                mailroom.reap(desk.ledger, desk.clock())
+        why = {"closed": "the session was closed", "lost": "the host process died"}[how]
+        (refused,) = [event for event in desk.events(ControlRefused) if event.control_id != "ctl_2"]
+        assert refused == ControlRefused(control_id="ctl_3", reason=why, run_id="r")
+        assert desk.ledger.open_controls() == []
 
 
 class TestReaping:
