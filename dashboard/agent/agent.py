@@ -11,7 +11,7 @@ from dashboard.agent.approval import MARKED, Approval, approval_of
 from dashboard.agent.chunks import Chunk
 from dashboard.agent.loop import INHERIT, Inherit, RunResult, run_agent
 from dashboard.agent.runtime import Runtime
-from dashboard.agent.streaming import stream_run, stream_sync
+from dashboard.agent.streaming import loop_runs, stream_run, stream_sync
 from dashboard.agent.structured import output_schema
 from dashboard.agent.telling import Emit
 from dashboard.agent.tools import Tool
@@ -177,11 +177,7 @@ class Agent:
             LoopRunningError: an event loop runs in this thread already (a ``RuntimeError``).
             NotAnInboxError, InboxSignatureError, RosterError: as for ``run``.
         """
-        try:
-            asyncio.get_running_loop()
-        except RuntimeError:
-            pass
-        else:
+        if loop_runs():
             raise LoopRunningError(
                 "Agent.run_sync() cannot be called here", "an event loop is running in this thread",
                 "Use `await agent.run(...)` instead",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
 from typing import Any
 
@@ -10,6 +11,7 @@ from dashboard.agent.chunks import Chunk, Chunker
 from dashboard.agent.finishing import settled
 from dashboard.agent.loop import RunResult
 from dashboard.agent.telling import Emit
+from dashboard.core.errors import LoopRunningError
 from dashboard.core.events import KnownEvent
 
 Start = Callable[[Sequence[Emit]], Coroutine[Any, Any, RunResult]]
@@ -46,16 +48,46 @@ def stream_sync(stream: AsyncIterator[Chunk]) -> Iterator[Chunk]:
 
     Args:
         stream: not begun yet.
+
+    Raises:
+        LoopRunningError: it is read where an event loop runs (a ``RuntimeError``).
     """
-    with asyncio.Runner() as runner:
+    runner = asyncio.Runner()
 
-        async def following() -> Chunk | None:
-            return await anext(stream, None)
+    async def following() -> Chunk | None:
+        return await anext(stream, None)
 
-        try:
-            while (chunk := runner.run(following())) is not None:
-                yield chunk
-        finally:
-            close: Any = getattr(stream, "aclose", None)
-            if close is not None:
-                runner.run(close())
+    try:
+        while True:
+            if loop_runs():
+                raise LoopRunningError(
+                    "a synchronous stream cannot be read here", "an event loop is running in this thread",
+                    "Use `async for chunk in agent.run(..., stream=True)` instead",
+                )  # fmt: skip
+            chunk = runner.run(following())
+            if chunk is None:
+                return
+            yield chunk
+    finally:
+        if loop_runs():  # it was let go of, and collected, where another loop runs: that one cannot be waited for
+            closing = threading.Thread(target=_close, args=(runner, stream))
+            closing.start()
+            closing.join()
+        else:
+            _close(runner, stream)
+
+
+def loop_runs() -> bool:
+    """Whether an event loop runs in this thread."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
+
+
+def _close(runner: asyncio.Runner, stream: Any) -> None:  # noqa: ANN401 - an iterator need not have aclose
+    close = getattr(stream, "aclose", None)
+    if close is not None:
+        runner.run(close())
+    runner.close()

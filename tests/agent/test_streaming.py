@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import io
 from collections.abc import AsyncIterator
 
@@ -13,11 +14,12 @@ from dashboard.agent.chunks import Chunk, ChunkKind
 from dashboard.agent.rendering import frame, pretty_print
 from dashboard.agent.tools import tool
 from dashboard.core.errors import InboxSignatureError, LoopRunningError, NotAnInboxError
+from dashboard.core.events import RunFinished
 from dashboard.core.history import Assistant, ToolCall
 from dashboard.core.inbox import QueueInbox
 from dashboard.core.outcomes import Outcome
 from dashboard.models.base import ModelEvent, ModelRequest, TextPart
-from tests.agent.fakes import FakeInbox, FakeModel, Recorder, asks, quick, settle, shorthand
+from tests.agent.fakes import FakeInbox, FakeModel, Recorder, asks, fake_runtime, quick, settle, shorthand
 
 
 def steered(*turns: object) -> tuple[FakeModel, Agent, QueueInbox]:
@@ -224,3 +226,22 @@ async def test_a_consumer_that_is_cancelled_while_it_leaves_a_stream_stays_cance
     ending.set()
     with pytest.raises(asyncio.CancelledError):
         await consumer
+
+
+async def test_a_synchronous_stream_that_is_read_within_a_loop_names_the_call_to_make_instead() -> None:
+    agent = Agent(FakeModel(["A"]), name="m")
+    stream = await asyncio.to_thread(agent.run_sync, "p", stream=True)
+    with pytest.raises(LoopRunningError, match=r"cannot be read here.*async for chunk in agent\.run"):
+        next(stream)
+
+
+async def test_a_synchronous_stream_that_is_let_go_of_within_a_loop_ends_its_run() -> None:
+    told = Recorder()
+    model = FakeModel([asks("a"), "A"])
+    agent = Agent(model, tools=[quick("a")], name="m")
+    runtime = fake_runtime(told)
+    stream = await asyncio.to_thread(agent.run_sync, "p", stream=True, runtime=runtime)
+    assert (await asyncio.to_thread(next, stream)).kind is ChunkKind.TOOL_CALLING
+    del stream
+    gc.collect()
+    assert [event.outcome for event in told.of(RunFinished)] == [Outcome.CANCELLED]
