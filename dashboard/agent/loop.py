@@ -25,7 +25,7 @@ import msgspec
 from dashboard.agent.approval import approval_of
 from dashboard.agent.boundary import open_mail
 from dashboard.agent.history import History
-from dashboard.agent.lives import Life, RunCancelledError
+from dashboard.agent.life import Life, RunCancelledError
 from dashboard.agent.run_state import RunState
 from dashboard.agent.runtime import Runtime
 from dashboard.agent.structured import output_schema, structured_turn

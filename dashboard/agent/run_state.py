@@ -11,7 +11,7 @@ from dashboard.agent.approval import Approval
 from dashboard.agent.budget import Budget
 from dashboard.agent.finishing import completed
 from dashboard.agent.history import History
-from dashboard.agent.lives import Life
+from dashboard.agent.life import Life
 from dashboard.agent.runtime import Runtime
 from dashboard.agent.telling import Emit, Telling
 from dashboard.agent.tools import Tool

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from dashboard.agent.agent import Agent
-from dashboard.agent.lives import Life
+from dashboard.agent.life import Life
 from dashboard.agent.loop import RunResult, run_agent
 from dashboard.agent.subagents import make_subagent_tool
 from dashboard.core.errors import ControlRefusedError, HostError, ModelError
@@ -343,6 +343,16 @@ async def test_what_wakes_an_idle_root_belongs_to_a_turn_whenever_the_cancel_com
     assert len(stage.told.of(TurnFinished)) == len(stage.told.of(TurnStarted))
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
+
+
+async def test_who_cancelled_an_earlier_turn_has_not_ended_the_run() -> None:
+    stage, gate = Stage(asks("wait"), "A"), Gate()
+    task = begun(stage, stage.agent(gate.tool), keep_open=True)
+    await settle()
+    stage.runtime.lives.cancel(stage.mail.run_id, "stopped by ana")
+    await settle()
+    await stage.runtime.lives.end_all("the session was stopped")
+    assert (await task).error == "the session was stopped"
 
 
 async def test_no_run_starts_once_all_are_being_ended() -> None:

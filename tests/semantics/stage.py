@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 from typing import TypeVar
 
 from dashboard.agent.agent import Agent, TurnClaim
-from dashboard.agent.lives import Life
+from dashboard.agent.life import Life
 from dashboard.agent.loop import RunResult, run_agent
 from dashboard.agent.tools import Tool
 from dashboard.core.events import Event, RunStarted
