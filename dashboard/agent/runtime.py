@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
@@ -15,11 +14,7 @@ from dashboard.agent.lives import Lives
 from dashboard.agent.telling import Emit
 from dashboard.core.events import KnownEvent
 from dashboard.core.ids import ENTROPY_BYTES, sortable_id
-
-
-def now() -> int:
-    """Give the wall clock in microseconds since the epoch, UTC."""
-    return time.time_ns() // 1000
+from dashboard.journal.clock import wall_clock
 
 
 def discard(event: KnownEvent) -> None:
@@ -60,7 +55,7 @@ class Runtime:
     """
 
     emit: Emit = discard
-    clock: Callable[[], int] = now
+    clock: Callable[[], int] = wall_clock
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     entropy: Callable[[int], bytes] = os.urandom
     run_blocking: Callable[[Callable[[], Any]], Awaitable[Any]] = in_thread
