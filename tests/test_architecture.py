@@ -82,7 +82,14 @@ def test_the_screenshots_are_what_the_console_draws_now(tmp_path: Path) -> None:
     assert len(kept) >= 3
     assert drawn.keys() == kept.keys()
     stale = [name for name in kept if drawn[name] != kept[name]]
-    assert not stale, f"{', '.join(stale)} no longer show the console: run `make screenshots`, and look at them"
+    differ = next((line for name in stale for line in first_difference(kept[name], drawn[name])), "")
+    advice = "run `make screenshots`, and look at them"
+    assert not stale, f"{', '.join(stale)} no longer show the console: {advice}; the first difference is\n{differ}"
+
+
+def first_difference(kept: bytes, drawn: bytes) -> list[str]:
+    both = zip(kept.decode().splitlines(), drawn.decode().splitlines(), strict=False)
+    return [f"- {was[:400]}\n+ {now[:400]}" for was, now in both if was != now][:1]
 
 
 @pytest.mark.parametrize("document", ["README.md", "CHANGELOG.md"])

@@ -36,6 +36,7 @@ SESSION = "20261130-140000-demo"
 START = int(datetime(2026, 11, 30, 14, 0, tzinfo=UTC).timestamp()) * 1_000_000
 SENT_AFTER = 19.0  # seconds into the recording at which the operator writes
 RECORDED = 260.0
+STILL = 3  # pauses in which nothing changes
 ADDRESSED = "subagent-researcher#2"
 WRITTEN = "check worker.log instead"
 
@@ -176,8 +177,20 @@ async def draw(shot: Shot, records: list[Record]) -> str:
         await settle(app.console_screen, len(shown))
         await _press(pilot, shot.keys)
         await settle(app.console_screen, len(shown))
+        return await _at_rest(app, pilot)
+
+
+async def _at_rest(app: ConsoleApp, pilot: Pilot[None]) -> str:
+    """Give the picture once it has stayed the same for a few pauses.
+
+    A pause ends when the process uses little time, and so too early on a machine that gives it none.
+    """
+    same, picture = 0, ""
+    while same < STILL:
         await pilot.pause()
-        return app.export_screenshot(title="dashboard", simplify=True)
+        drawn = app.export_screenshot(title="dashboard", simplify=True)
+        same, picture = (same + 1 if drawn == picture else 0), drawn
+    return picture
 
 
 async def _press(pilot: Pilot[None], keys: tuple[str, ...]) -> None:
