@@ -9,17 +9,23 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dashboard.agent import Agent, make_subagent_tool, pretty_print, tool
+    from dashboard.agent import Agent, Approval, make_subagent_tool, pretty_print, tool
+    from dashboard.core.errors import SendRefusedError
     from dashboard.core.inbox import Inbox, QueueInbox
+    from dashboard.core.messages import Lane, Preset
     from dashboard.host.session import Session
     from dashboard.journal.routed_inbox import RoutedInbox
 
 __version__ = "0.1.0"
 __all__ = [
     "Agent",
+    "Approval",
     "Inbox",
+    "Lane",
+    "Preset",
     "QueueInbox",
     "RoutedInbox",
+    "SendRefusedError",
     "Session",
     "make_subagent_tool",
     "pretty_print",
@@ -27,9 +33,13 @@ __all__ = [
 ]
 _HOMES = {
     "Agent": "dashboard.agent",
+    "Approval": "dashboard.agent",
     "Inbox": "dashboard.core.inbox",
+    "Lane": "dashboard.core.messages",
+    "Preset": "dashboard.core.messages",
     "QueueInbox": "dashboard.core.inbox",
     "RoutedInbox": "dashboard.journal.routed_inbox",
+    "SendRefusedError": "dashboard.core.errors",
     "Session": "dashboard.host.session",
     "make_subagent_tool": "dashboard.agent",
     "pretty_print": "dashboard.agent",

@@ -33,8 +33,8 @@ def members() -> Iterator[tuple[str, object]]:
         yield name, value
         if inspect.isclass(value):
             for key, member in inspect.getmembers(value):
-                ours = str(getattr(member, "__module__", "dashboard")).startswith("dashboard")
-                if ours and not key.startswith("_") and (callable(member) or isinstance(member, property)):
+                ours = callable(member) and str(getattr(member, "__module__", "")).startswith("dashboard")
+                if not key.startswith("_") and (ours or isinstance(member, property)):
                     yield f"{name}.{key}", member
 
 

@@ -58,14 +58,16 @@ class Agent:
     turn_claim: TurnClaim = "all"
 
     def __post_init__(self) -> None:
-        if not callable(getattr(self.model, "stream", None)):
+        if isinstance(self.model, type) or not callable(getattr(self.model, "stream", None)):
             raise RosterError(
                 "Agent(model=...) is no model", f"it got {self.model!r}", "Give an object with stream(request)"
             )
         check_inbox(self.inbox, "Agent(inbox=...)")
         if not isinstance(self.max_iterations, int) or self.max_iterations < 1:
             raise RosterError(
-                "Agent(max_iterations=...) is too small", f"it got {self.max_iterations!r}", "Give 1 or more"
+                "Agent(max_iterations=...) is no budget",
+                f"it got {self.max_iterations!r}",
+                "Give an int, 1 or more",
             )
         if self.turn_claim not in TURN_CLAIMS:
             raise RosterError(

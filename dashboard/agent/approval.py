@@ -8,8 +8,9 @@ from typing import Any
 
 import msgspec
 
+from dashboard.agent.finishing import on_loop
 from dashboard.core.errors import ControlRefusedError, RosterError
-from dashboard.core.events import ApprovalAnswer
+from dashboard.core.events import ApprovalAnswer, ApprovalRequested
 
 MARKED, ALL, NONE = "marked", "all", "none"
 WORDS = (MARKED, ALL, NONE)
@@ -28,7 +29,12 @@ class Approval(msgspec.Struct, frozen=True):
     timeout: float | None = TIMEOUT_SECONDS
 
     def wanted(self, name: str, marked: bool) -> bool:
-        """Whether a call of this tool asks first."""
+        """Whether a call of a tool asks first.
+
+        Args:
+            name: the tool's.
+            marked: whether it was made with ``needs_approval``.
+        """
         if isinstance(self.asks, str):
             return self.asks == ALL or (self.asks == MARKED and marked)
         return name in self.asks
@@ -95,12 +101,12 @@ class Approvals:
     """The requests that wait for an answer. A message never answers one (A12); only ``answer`` does."""
 
     def __init__(self) -> None:
-        self._waiting: dict[str, tuple[str, asyncio.Future[Verdict]]] = {}
+        self._waiting: dict[str, tuple[ApprovalRequested, asyncio.Future[Verdict]]] = {}
 
-    def open(self, approval_id: str, run_id: str) -> asyncio.Future[Verdict]:
+    def open(self, request: ApprovalRequested) -> asyncio.Future[Verdict]:
         """Enter a request; its future is done once it is answered."""
         future: asyncio.Future[Verdict] = asyncio.get_running_loop().create_future()
-        self._waiting[approval_id] = run_id, future
+        self._waiting[request.approval_id] = request, future
         return future
 
     def close(self, approval_id: str) -> None:
@@ -108,7 +114,7 @@ class Approvals:
         self._waiting.pop(approval_id, None)
 
     def answer(self, approval_id: str, *, allow: bool, by: str, reason: str = "") -> str:
-        """Answer a request; gives the run that asked.
+        """Answer a request, from any thread; gives the run that asked.
 
         Args:
             approval_id: the request.
@@ -119,14 +125,29 @@ class Approvals:
         Raises:
             ControlRefusedError: nothing of that id waits: it was answered, timed out, or its run ended.
         """
-        run_id, future = self._waiting.get(approval_id, ("", None))
-        if future is None or future.done():
-            raise ControlRefusedError(
-                f"no approval {approval_id} is waiting", "it was answered, its time passed, or its run ended"
-            )
-        future.set_result(Verdict(ApprovalAnswer.ALLOWED if allow else ApprovalAnswer.DENIED, by, reason))
-        return run_id
+        request, future = self._waiting.get(approval_id, (None, None))
+        if request is None or future is None:
+            raise _nothing_waits(approval_id)
+        verdict = Verdict(ApprovalAnswer.ALLOWED if allow else ApprovalAnswer.DENIED, by, reason)
+
+        def settle() -> None:
+            if future.done():
+                raise _nothing_waits(approval_id)
+            future.set_result(verdict)
+
+        on_loop(future.get_loop(), settle)
+        return request.run_id
+
+    def requests(self) -> list[ApprovalRequested]:
+        """Give what waits, the oldest first: the run, the tool and its arguments."""
+        return [request for request, _ in list(self._waiting.values())]
 
     def __iter__(self) -> Iterator[str]:
         """Give the ids of the requests that wait, the oldest first."""
         return iter(list(self._waiting))
+
+
+def _nothing_waits(approval_id: str) -> ControlRefusedError:
+    return ControlRefusedError(
+        f"no approval {approval_id} is waiting", "it was answered, its time passed, or its run ended"
+    )

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from dashboard.core.events import (
+    ApprovalRequested,
     HistoryAppended,
     KnownEvent,
     LoopContinued,
@@ -28,6 +29,7 @@ class ChunkKind(StrEnum):
     GENERATING = "generating"
     TOOL_CALLING = "tool_calling"
     TOOL_RETURNED = "tool_returned"
+    APPROVAL = "approval"
     CONTINUING = "continuing"
     INBOX = "inbox"
     DONE = "done"
@@ -39,8 +41,9 @@ class Chunk(msgspec.Struct, frozen=True):
     Args:
         kind: what it is.
         content: by kind: ``text`` for thinking, generating and inbox; ``id``, ``name`` and ``arguments`` for a
-            tool call; ``id``, ``name``, ``text`` and ``is_error`` for what came back; ``kind`` (``continuation``
-            or ``final_answer``) for continuing; ``outcome``, ``answer`` and ``error`` for done, the last.
+            tool call, and ``approval_id`` as well for one that waits for somebody's word; ``id``, ``name``,
+            ``text`` and ``is_error`` for what came back; ``kind`` (``continuation`` or ``final_answer``) for
+            continuing; ``outcome``, ``answer`` and ``error`` for done, the last.
     """
 
     kind: ChunkKind
@@ -73,6 +76,9 @@ class Chunker:
                 name = self._names.pop(event.tool_call_id, "")
                 back = {"id": event.tool_call_id, "name": name, "text": event.text, "is_error": event.is_error}
                 return Chunk(ChunkKind.TOOL_RETURNED, back)
+            case ApprovalRequested():
+                asked = {"id": event.tool_call_id, "name": event.name, "arguments": event.arguments}
+                return Chunk(ChunkKind.APPROVAL, {**asked, "approval_id": event.approval_id})
             case LoopContinued():
                 return Chunk(ChunkKind.CONTINUING, {"kind": event.kind.value})
             case MessageDelivered():

@@ -1,9 +1,10 @@
-"""Steps that are taken to their end, also when whoever takes them is cancelled meanwhile."""
+"""Steps that are taken whole: to their end when cancelled meanwhile, and on the loop whatever thread asks."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
+from concurrent.futures import Future
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -36,3 +37,31 @@ async def completed(call: Coroutine[Any, Any, T]) -> tuple[T, bool]:
     task = asyncio.ensure_future(call)
     interrupted = await settled(task)
     return task.result(), interrupted
+
+
+def on_loop(loop: asyncio.AbstractEventLoop, step: Callable[[], None]) -> None:
+    """Take a step on an event loop's thread, from there or from any other; returns, or raises, once it is done.
+
+    Args:
+        loop: a running loop.
+        step: what must not be done beside it.
+    """
+    try:
+        here = asyncio.get_running_loop()
+    except RuntimeError:
+        here = None
+    if here is loop:
+        step()
+        return
+    done: Future[None] = Future()
+
+    def take() -> None:
+        try:
+            step()
+        except Exception as error:  # the caller's, in its own thread
+            done.set_exception(error)
+        else:
+            done.set_result(None)
+
+    loop.call_soon_threadsafe(take)
+    done.result()

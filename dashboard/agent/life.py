@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from dashboard.agent.finishing import on_loop
 from dashboard.agent.telling import Emit
 from dashboard.core.errors import ControlRefusedError
 from dashboard.core.events import RunPaused, RunResumed
@@ -26,7 +27,7 @@ class RunCancelledError(Exception):
 
 
 class Life:
-    """One run, as those who control it see it. All calls are on the event loop's thread.
+    """One run, as those who control it see it; from any thread but that of another running event loop.
 
     Args:
         run_id: the run.
@@ -51,6 +52,7 @@ class Life:
         self._at: int | None = None  # the round that it is held before
         self._allowed = 0  # the round that a step lets pass
         self._moved = asyncio.Event()
+        self._loop = asyncio.get_running_loop()
 
     @contextmanager
     def cancellable(self) -> Iterator[None]:
@@ -119,6 +121,9 @@ class Life:
         Raises:
             ControlRefusedError: it is ending already.
         """
+        on_loop(self._loop, lambda: self._cancel(why, before))
+
+    def _cancel(self, why: str, before: int | None = None) -> None:
         if self._task is None or self._cancelled is not None:
             raise ControlRefusedError(f"{self.name} is ending already", "what it did last is being recorded")
         self.why = why
@@ -131,6 +136,9 @@ class Life:
         Args:
             why: for people.
         """
+        on_loop(self._loop, lambda: self._end(why))
+
+    def _end(self, why: str) -> None:
         self._ending, self.why = True, self.why or why
         if self._task is not None and self._cancelled is None:
             self._cancelled = RunCancelledError(why, None)
@@ -147,6 +155,9 @@ class Life:
         Raises:
             ControlRefusedError: it is paused already.
         """
+        on_loop(self._loop, lambda: self._pause(by))
+
+    def _pause(self, by: str) -> None:
         if self._paused_by is not None:
             raise ControlRefusedError(f"{self.name} is paused already", f"by {self._paused_by}")
         self._paused_by, self._allowed = by, 0
@@ -159,6 +170,9 @@ class Life:
         Raises:
             ControlRefusedError: it is not paused, not at its boundary yet, or idle with nothing to read.
         """
+        on_loop(self._loop, lambda: self._step(by))
+
+    def _step(self, by: str) -> None:
         if self._paused_by is None:
             raise ControlRefusedError(f"{self.name} is not paused", fix="Pause it first, then step")
         if self._at is None:
@@ -178,6 +192,9 @@ class Life:
         Raises:
             ControlRefusedError: it is not paused.
         """
+        on_loop(self._loop, lambda: self._resume(by))
+
+    def _resume(self, by: str) -> None:
         if self._paused_by is None:
             raise ControlRefusedError(f"{self.name} is not paused")
         self._paused_by = None

@@ -97,6 +97,9 @@ class _Printer:
                 if self._show_tools:
                     mark = "error" if content["is_error"] else "result"
                     self._line(f"[{mark}] {sanitize_line(content['name'] + ': ' + content['text'], _SHOWN)}")
+            case ChunkKind.APPROVAL:
+                asked = f"{content['name']} {content['arguments']}"
+                self._line(f"[approval] {sanitize_line(asked, _SHOWN)} waits for somebody's word")
             case ChunkKind.CONTINUING:
                 self._line(f"[loop] {content['kind']}")
             case ChunkKind.INBOX:

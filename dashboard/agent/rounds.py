@@ -203,17 +203,16 @@ async def _admit(run: RunState, call: ToolCall, asked: Tool) -> None:
 async def _verdict(run: RunState, call: ToolCall) -> Verdict:
     runtime, limit = run.runtime, run.approval.timeout
     approval_id = runtime.new_id("approval")
-    answer = runtime.approvals.open(approval_id, run.run_id)
-    run.emit(
-        ApprovalRequested(
-            run_id=run.run_id,
-            approval_id=approval_id,
-            tool_call_id=call.id,
-            name=call.name,
-            arguments=call.arguments,
-            expires_at=None if limit is None else runtime.clock() + round(limit * 1_000_000),
-        )
+    request = ApprovalRequested(
+        run_id=run.run_id,
+        approval_id=approval_id,
+        tool_call_id=call.id,
+        name=call.name,
+        arguments=call.arguments,
+        expires_at=None if limit is None else runtime.clock() + round(limit * 1_000_000),
     )
+    answer = runtime.approvals.open(request)
+    run.emit(request)
     waiting: list[asyncio.Future[Any]] = [answer]
     if limit is not None:
         waiting.append(asyncio.ensure_future(runtime.sleep(limit)))

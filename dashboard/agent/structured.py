@@ -48,7 +48,7 @@ async def structured_turn(run: RunState, task: str, schema: Any) -> tuple[RunEnd
     run.open_turn()
     reply = await request(run, tools_on=False, output=output_schema(schema, "schema"))
     run.history.close_calls()  # a model may ask for tools all the same
-    text = reply.entry.content
+    text = run.answer = reply.entry.content  # kept also if it does not fit
     try:
         value = msgspec.json.decode(text, type=schema)
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:

@@ -62,6 +62,10 @@ def make_subagent_tool(
     """
     check_inbox(inbox, "make_subagent_tool(inbox=...)")
     approval_of(approval, "make_subagent_tool(approval=...)")
+    if not isinstance(tools, list | tuple):
+        raise RosterError(
+            "make_subagent_tool(tools=...) is no list", f"it got a {type(tools).__name__}", "Give a list of tools"
+        )
     if agent_types is not None and not isinstance(agent_types, Mapping):
         raise RosterError(
             "make_subagent_tool(agent_types=...) is not a mapping", f"it got a {type(agent_types).__name__}",
@@ -74,7 +78,7 @@ def make_subagent_tool(
         )  # fmt: skip
     if not isinstance(max_depth, int) or max_depth < 1:
         raise RosterError(
-            "make_subagent_tool(max_depth=...) is too small", f"it got {max_depth!r}", "Give 1 or more"
+            "make_subagent_tool(max_depth=...) is no depth", f"it got {max_depth!r}", "Give an int, 1 or more"
         )
     factory = {
         "system_message": system_message,

@@ -86,6 +86,10 @@ class ControlRefusedError(DashboardError):
     """What was asked of a run cannot be done as it is now; nothing was changed."""
 
 
+class InvalidMessageError(DashboardError, ValueError):
+    """What a program gave for a message cannot be one: a wrong type, or a time in the wrong unit."""
+
+
 class SendRefusedError(DashboardError):
     """A message was refused at send, or an amendment of one; nothing was changed (A1, A10).
 

@@ -43,7 +43,16 @@ class QueueInbox:
         self._pending: deque[str] = deque()
 
     def send(self, text: str) -> None:
-        """Add a message for whichever run drains next."""
+        """Add a message for whichever run drains next.
+
+        Args:
+            text: the message. One that is no str is refused here: it would cost the run its reader (P4).
+
+        Raises:
+            TypeError: it is no str.
+        """
+        if not isinstance(text, str):
+            raise TypeError(f"QueueInbox.send(text): it got a {type(text).__name__}; give a str")
         self._pending.append(text)
 
     def reader(self, agent: str | None = None) -> Drain:  # noqa: ARG002 - the protocol passes it; one queue has no use for it

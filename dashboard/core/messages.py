@@ -13,14 +13,14 @@ MAX_TAKE_BYTES = 64 * 1024
 
 
 class Lane(StrEnum):
-    """Which boundary reads a message."""
+    """Which boundary reads a message (T1)."""
 
     NEXT_STEP = "next_step"  # before the next model request
     NEXT_TURN = "next_turn"  # opens the next turn
 
 
 class Preset(StrEnum):
-    """The three ways to write that the console offers: a lane and whether it wakes."""
+    """The three ways to write that the console offers: a lane and whether it wakes (T1 to T3)."""
 
     STEER = "steer"
     FOLLOWUP = "followup"

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from dashboard.agent import Runtime
 from dashboard.core.errors import ControlRefusedError
-from dashboard.core.events import ControlAction, ControlApplied, ControlRefused
+from dashboard.core.events import ControlAction, ControlApplied, ControlRefused, ControlRequested
 from dashboard.core.sessions import Control, HostSession
 
 
@@ -26,6 +26,27 @@ class ControlDesk:
         self._seen: set[str] = set()  # a row stays open until the writer has come to its answer
         self._stopping: list[ControlApplied] = []
 
+    def ask(self, control: Control) -> None:
+        """Do what this program itself asks, on the record as an operator's request is.
+
+        Raises:
+            ControlRefusedError: it cannot be done; that is recorded too.
+        """
+        self._seen.add(control.id)
+        self._session.emit(
+            ControlRequested(
+                control_id=control.id,
+                action=ControlAction(control.action),
+                by=control.by,
+                run_id=control.run_id,
+                approval_id=control.approval_id,
+                reason=control.reason,
+            )
+        )
+        refused = self._answer(control)
+        if refused is not None:
+            raise refused
+
     async def look(self) -> None:
         """Do what was asked since the last look, in order."""
         for control in await self._session.controls():
@@ -39,17 +60,18 @@ class ControlDesk:
             self._session.emit(event)
         self._stopping.clear()
 
-    def _answer(self, control: Control) -> None:
+    def _answer(self, control: Control) -> ControlRefusedError | None:
         try:
             action = self._apply(control)
         except ControlRefusedError as error:
             self._session.emit(ControlRefused(control_id=control.id, reason=str(error), run_id=control.run_id))
-            return
+            return error
         applied = ControlApplied(control_id=control.id, action=action, run_id=control.run_id)
         if action is ControlAction.STOP_SESSION:
             self._stopping.append(applied)
         else:
             self._session.emit(applied)
+        return None
 
     def _apply(self, control: Control) -> ControlAction:
         lives, by = self._runtime.lives, control.by or "an operator"
@@ -59,7 +81,7 @@ class ControlDesk:
             raise ControlRefusedError(f"this host does not know how to {control.action}") from None
         match action:
             case ControlAction.STOP_SESSION:
-                self._stop("stopped by an operator")
+                self._stop(f"stopped by {by}")
             case ControlAction.CANCEL:
                 lives.cancel(_run(control), f"stopped by {by}", control.seq)
             case ControlAction.CANCEL_SUBTREE:

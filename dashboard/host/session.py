@@ -14,8 +14,10 @@ from dashboard.agent.finishing import completed
 from dashboard.agent.loop import Inherit
 from dashboard.agent.structured import output_schema
 from dashboard.core.errors import HostError, RosterError
+from dashboard.core.events import ApprovalRequested, ControlAction
 from dashboard.core.inbox import Inbox, check_inbox
 from dashboard.core.labels import AGENT_TYPE, ROOT_LABEL, subagent_label
+from dashboard.core.sessions import Control
 from dashboard.host.watch import Watch
 from dashboard.journal.clock import wall_clock
 from dashboard.journal.home import make_session_folder, new_session_id
@@ -137,6 +139,37 @@ class Session:
         label, own = agent.name or ROOT_LABEL, self._inbox_of(agent)
         ended = await run_agent(agent, task, hosted.running(), label=label, inbox=own, keep_open=True)
         return hosted.watch.reason or ended.error
+
+    def approvals(self) -> list[ApprovalRequested]:
+        """Give the tool calls that wait for somebody's word, the oldest first: run, tool and arguments (H4)."""
+        return self.runtime.approvals.requests()
+
+    def control(
+        self,
+        action: ControlAction | str,
+        run_id: str | None = None,
+        *,
+        approval_id: str | None = None,
+        reason: str = "",
+        by: str = "the program",
+    ) -> None:
+        """Do to this session's runs what an operator can do; it is recorded in the same way (A11, H4).
+
+        Args:
+            action: ``cancel``, ``cancel_subtree``, ``pause``, ``step``, ``resume``, ``allow``, ``deny``, or
+                ``stop_session``.
+            run_id: the run, of those that ``inbox.runs()`` or a ``RunResult`` names; not for the last three.
+            approval_id: what is allowed or denied, of ``approvals()``.
+            reason: why it is denied, for the agent to read.
+            by: who does it, for people.
+
+        Raises:
+            ControlRefusedError: it cannot be done now, with the reason.
+            ValueError: there is no such action.
+        """
+        runtime, desk = self.runtime, self._open().watch.desk
+        asked = Control(runtime.new_id("ctl"), ControlAction(action), run_id, by, approval_id, reason)
+        desk.ask(asked)
 
     def _inbox_of(self, agent: Agent) -> Inbox:
         return self.inbox if agent.inbox is None else agent.inbox

@@ -23,7 +23,7 @@ class Watch:
 
     def __init__(self, session: HostSession, runtime: Runtime) -> None:
         self._session = session
-        self._desk = ControlDesk(session, runtime, self.stop)
+        self.desk = ControlDesk(session, runtime, self.stop)
         self._stopped = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
         self.reason = ""
@@ -49,7 +49,7 @@ class Watch:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        self._desk.tell_stopped()
+        self.desk.tell_stopped()
 
     def stop(self, reason: str) -> None:
         """Say that every run has to end; the first reason stands. Safe in a signal handler of the event loop."""
@@ -75,5 +75,5 @@ class Watch:
     async def _look(self) -> None:
         while not self.reason:
             await asyncio.sleep(LOOK_SECONDS)
-            await self._desk.look()
+            await self.desk.look()
         await asyncio.Event().wait()

@@ -46,6 +46,7 @@ class Correspondent:
 
         Raises:
             SendRefusedError: it was refused for the reason that it names, and nothing was stored.
+            InvalidMessageError: a value of the wrong type, or a time in another unit (a ``ValueError``).
         """
         return self._desk.send(to, self._desk.compose(text, target, wake, expires_at)).result()
 

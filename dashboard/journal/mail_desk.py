@@ -9,6 +9,7 @@ from typing import Protocol
 
 import msgspec
 
+from dashboard.core.errors import InvalidMessageError
 from dashboard.core.ids import ENTROPY_BYTES, sortable_id
 from dashboard.core.messages import Amendment, Lane, Message, Preset, Receipt, Sender
 from dashboard.core.sessions import BatchPart, BatchResult
@@ -17,6 +18,8 @@ from dashboard.journal import mailroom
 from dashboard.journal.clock import Clock
 from dashboard.journal.jobs import Job, T, Writer
 from dashboard.journal.ledger import Ledger
+
+EARLIEST = 1_000_000_000_000_000  # microseconds, in 2001: anything below is a time in another unit
 
 
 class Recipient(Protocol):
@@ -58,9 +61,18 @@ class MailDesk:
             wake: whether it starts an idle agent, or extends one that would end.
             expires_at: when it stops being worth reading, in microseconds since the epoch, UTC (A13).
             batch_id: the broadcast that it is a part of (A6).
+
+        Raises:
+            InvalidMessageError: a value of the wrong type, or a time in another unit (a ``ValueError``).
         """
+        if not isinstance(body, str):
+            raise _invalid("text", body, "Give a str")
         at = self._clock()
-        return Message(_new_id("msg", at), storable(body), lane, wake, self.sender, at, expires_at, batch_id)
+        if expires_at is not None and (not isinstance(expires_at, int) or expires_at < EARLIEST):
+            raise _invalid("expires_at", expires_at, "Give microseconds since the epoch, UTC, as an int")
+        return _checked(
+            Message(_new_id("msg", at), storable(body), lane, wake, self.sender, at, expires_at, batch_id)
+        )
 
     def compose_batch(self, body: str, preset: Preset, recipients: Iterable[Recipient]) -> tuple[BatchPart, ...]:
         """Make a broadcast to the runs that are given now, and to no others (A6).
@@ -71,6 +83,11 @@ class MailDesk:
             recipients: the runs.
         """
         batch_id = _new_id("batch", self._clock())
+        preset = _preset(preset)
+        recipients = list(recipients)
+        for run in recipients:
+            if not hasattr(run, "run_id"):
+                raise _invalid("recipients", run, "Give runs, as runs() has them")
         return tuple(
             BatchPart(run.run_id, run.name, self.compose(body, preset.lane, preset.wake, batch_id=batch_id))
             for run in recipients
@@ -86,6 +103,8 @@ class MailDesk:
         Returns:
             The receipt, or ``SendRefusedError`` if it is refused, or ``JournalError`` if it cannot be stored.
         """
+        if not isinstance(address, str):
+            raise _invalid("to", address, "Give a run id, a label#ordinal or a label")
         signed = self._sign(message)
         return self._do(lambda ledger: mailroom.accept(ledger, address, signed, self._clock()))
 
@@ -108,7 +127,7 @@ class MailDesk:
         return self._do(lambda ledger: mailroom.amend(ledger, message_id, change, self.sender, self._clock()))
 
     def _sign(self, message: Message) -> Message:
-        return msgspec.structs.replace(message, sender=self.sender)
+        return _checked(msgspec.structs.replace(message, sender=self.sender))
 
     def _do(self, work: Callable[[Ledger], T]) -> Future[T]:
         return self._writer.submit(Job(work)).future
@@ -116,3 +135,26 @@ class MailDesk:
 
 def _new_id(prefix: str, at: int) -> str:
     return sortable_id(prefix, at, os.urandom(ENTROPY_BYTES))
+
+
+def _checked(message: Message) -> Message:
+    """Give the message with each value as its type: a stored one of another type could never be read again."""
+    try:
+        return msgspec.convert(msgspec.structs.asdict(message), Message, from_attributes=True)
+    except msgspec.ValidationError as error:
+        raise InvalidMessageError(
+            "the message is not usable as given",
+            str(error),
+            "Give a target of 'next_step' or 'next_turn', and a bool",
+        ) from error
+
+
+def _preset(preset: Preset) -> Preset:
+    try:
+        return Preset(preset)
+    except ValueError:
+        raise _invalid("preset", preset, f"Give one of: {', '.join(Preset)}") from None
+
+
+def _invalid(what: str, given: object, fix: str) -> InvalidMessageError:
+    return InvalidMessageError(f"the message's {what} is not usable", f"it got {given!r}", fix)

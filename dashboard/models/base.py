@@ -66,15 +66,28 @@ ModelEvent = TextPart | ReasoningPart | Reply
 
 
 class ModelClient(Protocol):
-    """Anything that can take a turn."""
+    """Anything that can take a turn: an object with ``stream``, an asynchronous generator.
+
+    For example::
+
+        class Echo:
+            async def stream(self, request):
+                text = request.history[-1].content
+                yield TextPart(text)  # as it comes, for display
+                yield Reply(Assistant(text))  # last: what the history will hold, with any tool calls
+    """
 
     def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
         """Take one turn.
+
+        Args:
+            request: the history, and what may be called.
 
         Yields:
             Parts as they come, then exactly one ``Reply``.
 
         Raises:
-            ModelError: the request failed; what was yielded before stands as shown.
+            ModelError: the request failed; what was yielded before stands as shown. If nothing was, the request is
+                made again, twice at the most (H3). Any other error ends the turn at once.
         """
         ...

@@ -37,7 +37,8 @@ class ScriptedModel:
     """A ``ModelClient`` that streams what its script says, word by word.
 
     Args:
-        script: what to reply; it sees the whole request and must not keep state of its own.
+        script: what to reply; it sees the whole request. One that keeps state, as that of ``replies`` does, gives
+            its turns in the order of all requests, whichever run they are of.
         pace: how fast to stream.
         sleep: how to wait, in seconds; tests and recordings bring a virtual one.
     """

@@ -257,3 +257,19 @@ async def test_an_answer_that_comes_in_the_same_moment_as_a_cancel_is_recorded_a
     stage.runtime.lives.cancel(stage.mail.run_id, "stopped by ana")
     assert (await task).outcome is Outcome.CANCELLED
     assert [event.answer for event in stage.told.of(ApprovalAnswered)] == [ApprovalAnswer.ALLOWED]
+
+
+async def test_an_answer_and_a_resume_may_come_from_another_thread() -> None:
+    stage, shell = Stage(asks("shell"), "A", sleep=Forever()), Shell()
+    task = begun(stage, shell.tool)
+    await settle()
+    (request,) = stage.runtime.approvals.requests()
+    life = stage.runtime.lives[request.run_id]
+    await asyncio.to_thread(life.pause, "ana")
+    with pytest.raises(ControlRefusedError, match="paused already"):
+        await asyncio.to_thread(life.pause, "bo")
+    await asyncio.to_thread(lambda: stage.runtime.approvals.answer(request.approval_id, allow=True, by="ana"))
+    await settle()
+    assert not task.done()
+    await asyncio.to_thread(life.resume, "ana")
+    assert (await task).answer == "A"

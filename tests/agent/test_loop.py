@@ -489,7 +489,7 @@ async def test_stored_entries_are_what_was_sent() -> None:
     [
         ({"model": "gpt"}, r"Agent\(model=\.\.\.\) is no model: it got 'gpt'. Give an object with stream"),
         ({"tools": None}, r"Agent\(tools=\.\.\.\) is no list: it got None"),
-        ({"max_iterations": "5"}, r"Agent\(max_iterations=\.\.\.\) is too small: it got '5'"),
+        ({"max_iterations": "5"}, r"Agent\(max_iterations=\.\.\.\) is no budget: it got '5'"),
         ({"turn_claim": "two"}, r"Agent\(turn_claim=\.\.\.\) is unknown: it got 'two'. Give 'all' or 'one'"),
         ({"name": "a#1"}, r"Agent\(name=\.\.\.\) cannot be a label: it got 'a#1'"),
         ({"name": ""}, r"Agent\(name=\.\.\.\) cannot be a label: it got ''"),

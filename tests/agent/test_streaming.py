@@ -245,3 +245,23 @@ async def test_a_synchronous_stream_that_is_let_go_of_within_a_loop_ends_its_run
     del stream
     gc.collect()
     assert [event.outcome for event in told.of(RunFinished)] == [Outcome.CANCELLED]
+
+
+async def test_a_call_that_waits_for_approval_shows_in_the_stream() -> None:
+    runtime = fake_runtime(Recorder())
+
+    async def forever(seconds: float) -> None:
+        await asyncio.Event().wait()
+
+    def shell() -> str:
+        return "done"
+
+    runtime.sleep = forever
+    agent = Agent(FakeModel([asks("shell"), "A"]), tools=[tool(shell, needs_approval=True)])
+    out = io.StringIO()
+    printing = asyncio.ensure_future(pretty_print(agent.run("p", stream=True, runtime=runtime), file=out))
+    await settle()
+    (request,) = runtime.approvals.requests()
+    runtime.approvals.answer(request.approval_id, allow=True, by="ana")
+    assert await printing == "A"
+    assert "[approval] shell {} waits for somebody's word\n" in out.getvalue()

@@ -342,7 +342,7 @@ def test_events_that_cannot_be_told_to_are_refused_when_the_factory_is_built() -
             {"agent_types": ["researcher"]},
             r"make_subagent_tool\(agent_types=\.\.\.\) is not a mapping: it got a list",
         ),
-        ({"max_depth": "2"}, r"make_subagent_tool\(max_depth=\.\.\.\) is too small: it got '2'"),
+        ({"max_depth": "2"}, r"make_subagent_tool\(max_depth=\.\.\.\) is no depth: it got '2'"),
         ({"agent_types": {"a": {"model": None}}}, r"agent_types\['a'\]: Agent\(model=\.\.\.\) is no model"),
     ],
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from functools import partial
+from typing import cast
 
 import pytest
 
@@ -89,3 +90,11 @@ def test_what_is_no_inbox_is_a_value_error_with_the_place_and_the_fix(inbox: obj
         check_inbox(inbox, "Agent(inbox=...)")
     assert isinstance(refused.value, NotAnInboxError)
     assert "reader" in str(refused.value)
+
+
+def test_a_queue_refuses_what_is_no_text_as_it_would_cost_the_run_its_reader() -> None:
+    inbox = QueueInbox()
+    inbox.send("hello")
+    with pytest.raises(TypeError, match=r"QueueInbox\.send\(text\): it got a int; give a str"):
+        inbox.send(cast("str", 5))
+    assert inbox.reader()() == ["hello"]

@@ -11,7 +11,7 @@ from typing import Any, cast
 import pytest
 
 from dashboard.agent import Agent, RunResult, make_subagent_tool, tool
-from dashboard.core.errors import HostError, NotAnInboxError, RosterError
+from dashboard.core.errors import ControlRefusedError, HostError, NotAnInboxError, RosterError
 from dashboard.core.events import (
     ControlAction,
     ControlApplied,
@@ -247,7 +247,7 @@ async def test_a_session_that_can_look_no_more_ends_its_runs_and_is_loud_about_i
     agent = Agent(ScriptedModel(replies(call("wait"))), tools=[Gate().tool])
     run = asyncio.ensure_future(session.run(agent, "p"))
     await until(lambda: list(session.runtime.lives))
-    session._open().watch._desk._session = cast("Any", BrokenLook())
+    session._open().watch.desk._session = cast("Any", BrokenLook())
     assert "could not be watched: OSError: the disk is gone" in (await run).error
     with pytest.raises(OSError, match="the disk is gone"):
         await session.__aexit__(None, None, None)
@@ -278,10 +278,34 @@ async def test_what_a_program_gives_wrong_is_refused_at_the_call() -> None:
 
 async def test_what_was_asked_for_and_never_done_is_refused_when_the_session_is_closed() -> None:
     async with Session("triage") as session, attached(session) as console:
-        cast("Any", session._open().watch._desk).look = nothing
+        cast("Any", session._open().watch.desk).look = nothing
         control = await console.request(ControlAction.PAUSE, "run_1")
         await until(lambda: told(console, ControlRequested))
     async with attached(session) as console:
         (refused,) = told(console, ControlRefused)
     assert isinstance(refused, ControlRefused)
     assert (refused.control_id, refused.reason) == (control, "the session was closed")
+
+
+async def test_a_program_controls_its_own_runs_on_the_record() -> None:
+    def shell() -> str:
+        return "done"
+
+    async with Session("triage") as session, attached(session) as console:
+        model = ScriptedModel(replies(call("shell"), "A"))
+        agent = Agent(model, tools=[tool(shell, needs_approval=True)])
+        run = asyncio.ensure_future(session.run(agent, "p"))
+        await until(session.approvals)
+        (request,) = session.approvals()
+        session.control("pause", request.run_id)
+        with pytest.raises(ControlRefusedError, match="paused already"):
+            session.control("pause", request.run_id)
+        session.control("allow", approval_id=request.approval_id)
+        session.control("resume", request.run_id)
+        assert (await run).answer == "A"
+        with pytest.raises(ValueError, match="dance"):
+            session.control("dance", request.run_id)
+        await until(lambda: len(told(console, ControlRequested)) == 4)
+        await until(lambda: len(told(console, ControlApplied)) == 3)
+        (refused,) = told(console, ControlRefused)
+        assert isinstance(refused, ControlRefused)
