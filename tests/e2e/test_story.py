@@ -158,7 +158,7 @@ def test_an_idle_main_answers_a_follow_up_and_stop_all_ends_the_session(
     searched = [entry for entry in root.entries if isinstance(entry, ToolEntry) and "refused" in entry.arguments]
     assert searched
     assert root.turn == 2
-    assert projection.closed == "stopped by an operator"
+    assert projection.closed == "stopped by ana"
 
 
 def test_kill_9_of_the_console_in_mid_stream_loses_nothing(sessions: Sessions) -> None:

@@ -144,7 +144,7 @@ async def test_a_request_whose_answer_is_not_written_yet_is_not_done_twice() -> 
 async def test_a_stop_is_told_as_applied_only_once_nothing_runs() -> None:
     case = await begun()
     control = await case.ask("stop_session")
-    assert case.stopped == ["stopped by an operator"]
+    assert case.stopped == ["stopped by ana"]
     assert case.applied() == []
     await case.close()
     case.desk.tell_stopped()

@@ -109,7 +109,7 @@ async def test_a_stop_by_an_operator_ends_every_run_and_no_other_can_start() -> 
         await until(lambda: told(console, RunStarted))
         await console.request(ControlAction.STOP_SESSION)
         assert (await run).outcome is Outcome.CANCELLED
-        with pytest.raises(HostError, match=r"is over: stopped by an operator\. Open another"):
+        with pytest.raises(HostError, match=r"is over: stopped by ana\. Open another"):
             await session.run(agent, "why?")
     async with attached(session) as console:
         names = [type(event).__name__ for event in told(console, Event)]
@@ -154,7 +154,7 @@ async def test_a_root_that_is_served_answers_every_message_until_the_session_is_
             await console.send("main", console.compose("and?", preset))
         await until(lambda: len(told(console, TurnFinished)) == 3)
         await console.request(ControlAction.STOP_SESSION)
-        assert await served == "stopped by an operator"
+        assert await served == "stopped by ana"
 
 
 async def test_a_session_has_to_be_entered_first() -> None:
