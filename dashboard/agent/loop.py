@@ -176,9 +176,8 @@ async def run_agent(
         await run.close(RunEnd(Outcome.ERROR, run.answer, _describe(error)))
     except (KeyboardInterrupt, SystemExit, GeneratorExit):
         raise  # the process, or this very coroutine, is torn down: nothing can be awaited any more
-    except (
-        BaseException
-    ) as error:  # some libraries have such errors of their own; its end is recorded all the same
+    except BaseException as error:
+        # some libraries have such errors; the end is recorded all the same
         await run.close(RunEnd(Outcome.ERROR, run.answer, _describe(error)))
         raise
     finally:
