@@ -103,8 +103,8 @@ def test_an_operator_redirects_one_researcher_detaches_and_comes_back_to_the_rep
         sessions.next_round(terminal, "subagent-researcher#2")  # so that it is seen to wait for the one after
         terminal.send("\r")
         terminal.until("◌ pending")
-        screen = terminal.until("✓ read in round")
-        assert "subagent-researcher#2, after" in screen
+        # a screen is read piece by piece: what belongs together is waited for together
+        terminal.until(lambda text: "✓ read in round" in text and "subagent-researcher#2, after" in text)
         terminal.until("▌ operator ana · read in round")
         terminal.until("The operator asks for worker.log")
         terminal.send("q")
@@ -113,8 +113,7 @@ def test_an_operator_redirects_one_researcher_detaches_and_comes_back_to_the_rep
         assert foreign(bytes(terminal.raw)) == []
     with sessions.console("attach") as terminal:
         terminal.until("subagent-writer#1")  # it went on meanwhile
-        screen = terminal.until("○ main idle", patience=90)
-        assert "4 done" in screen
+        terminal.until(lambda text: "○ main idle" in text and "4 done" in text, patience=90)
         terminal.send("q")
         assert terminal.ended() == 0
         assert "incident-report.md" in terminal.text
@@ -187,10 +186,9 @@ def test_kill_9_of_the_host_leaves_lost_runs_and_returned_mail(sessions: Session
         terminal.send("mare you there?\r")
         terminal.until("◌ pending")
         os.kill(sessions.host_pid(), signal.SIGKILL)
-        screen = terminal.until("host lost", patience=5)
-        assert "? main lost" in screen
+        terminal.until(lambda text: "host lost" in text and "? main lost" in text, patience=5)
         terminal.until("↩ returned · main: the host process died")
-        assert "are you there?" in terminal.text
+        terminal.until("are you there?")
         terminal.send("q")
         assert terminal.ended() == 0
     assert "lost" in sessions.run("sessions")
@@ -209,7 +207,7 @@ def test_hostile_text_reaches_the_terminal_as_marks_and_never_as_a_sequence(
         terminal.until("write to subagent-researcher")
         terminal.send(b"\x1b[200~" + f"look for {HOSTILE}\nand more".encode() + b"\x1b[201~")
         terminal.until("control characters made visible")
-        assert "<1B>]52;c;aGk=<07><9B>2J<202E>" in terminal.text
+        terminal.until("<1B>]52;c;aGk=<07><9B>2J<202E>")
         terminal.send("\r")
         terminal.until("✓ read in round")
         terminal.until("○ main idle", patience=60)
