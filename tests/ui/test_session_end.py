@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 from dashboard.core.sessions import HostState
+from dashboard.ui.screens import confirm
 from dashboard.ui.screens.confirm import Confirm
 from dashboard.ui.screens.picker import Picker
 from tests.ui.conftest import OpenStage
@@ -51,7 +54,10 @@ class TestLeavingAndStopping:
             assert not s.app.is_running
             assert s.host._tail.store.value("SELECT count(*) FROM event") == before
 
-    async def test_stop_all_asks_first_with_the_count_and_cancel_has_the_focus(self, stage: OpenStage) -> None:
+    async def test_stop_all_asks_first_with_the_count_and_cancel_has_the_focus(
+        self, stage: OpenStage, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(confirm, "DEAF_SECONDS", 3_600.0)  # the test says when the moment has passed
         async with stage() as s:
             s.roster()
             await s.show()
@@ -59,7 +65,11 @@ class TestLeavingAndStopping:
             assert "Stop 3 runs and end the session?" in s.text()
             await s.press("enter")
             assert "Stop 3 runs and end the session?" in s.text()
-            await s.pilot.pause(0.45)
+            asked = s.app.screen
+            assert isinstance(asked, Confirm)
+            asked._listen()
+            while asked.query("Button.-active"):  # a button that has just been pressed takes no second press
+                await s.pilot.pause(0.01)
             await s.press("enter")
             assert not isinstance(s.app.screen, Confirm)
             assert await s.host.controls() == []
@@ -69,7 +79,9 @@ class TestLeavingAndStopping:
             s.roster()
             await s.show()
             await s.press("Q")
-            await s.pilot.pause(0.45)
+            asked = s.app.screen
+            assert isinstance(asked, Confirm)
+            asked._listen()
             await s.press("tab", "enter")
             await s.pilot.pause()
             assert [control.action for control in await s.host.controls()] == ["stop_session"]
