@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 
-.PHONY: demo test check bench screenshots clean
+.PHONY: demo test check bench soak screenshots clean
 
 demo: $(VENV)/.installed
 	@$(BIN)/dashboard demo
@@ -19,6 +19,9 @@ check: $(VENV)/.installed-dev
 
 bench: $(VENV)/.installed-dev
 	$(BIN)/python -m tests.bench
+
+soak: $(VENV)/.installed-dev
+	$(BIN)/python -m tests.soak --kills 2000
 
 screenshots: $(VENV)/.installed
 	$(BIN)/dashboard screenshots

@@ -47,6 +47,7 @@ class Life:
         self._task: asyncio.Task[object] | None = None
         self._cancelled: RunCancelledError | None = None
         self._ending = False
+        self._sealed = False  # its end is being recorded
         self._paused_by: str | None = None
         self._held = False
         self._at: int | None = None  # the round that it is held before
@@ -106,6 +107,10 @@ class Life:
         """Take no cancel any more: the end is recorded, and only has to be told."""
         self._task = None
 
+    def seal(self) -> None:
+        """Take no pause, step or resume any more: the end is on its way, and nothing may be told behind it."""
+        self._sealed = True
+
     @property
     def cancelling(self) -> bool:
         """Whether somebody has cancelled what runs now."""
@@ -153,11 +158,12 @@ class Life:
         """Hold the run at its next boundary; its mail goes on.
 
         Raises:
-            ControlRefusedError: it is paused already.
+            ControlRefusedError: it is paused already, or ending.
         """
         on_loop(self._loop, lambda: self._pause(by))
 
     def _pause(self, by: str) -> None:
+        self._check_unsealed()
         if self._paused_by is not None:
             raise ControlRefusedError(f"{self.name} is paused already", f"by {self._paused_by}")
         self._paused_by, self._allowed = by, 0
@@ -168,11 +174,12 @@ class Life:
         """Let a held run make one round, and hold it again.
 
         Raises:
-            ControlRefusedError: it is not paused, not at its boundary yet, or idle with nothing to read.
+            ControlRefusedError: it is not paused, not at its boundary yet, idle with nothing to read, or ending.
         """
         on_loop(self._loop, lambda: self._step(by))
 
     def _step(self, by: str) -> None:
+        self._check_unsealed()
         if self._paused_by is None:
             raise ControlRefusedError(f"{self.name} is not paused", fix="Pause it first, then step")
         if self._at is None:
@@ -190,11 +197,12 @@ class Life:
         """Let a paused run go on.
 
         Raises:
-            ControlRefusedError: it is not paused.
+            ControlRefusedError: it is not paused, or ending.
         """
         on_loop(self._loop, lambda: self._resume(by))
 
     def _resume(self, by: str) -> None:
+        self._check_unsealed()
         if self._paused_by is None:
             raise ControlRefusedError(f"{self.name} is not paused")
         self._paused_by = None
@@ -216,6 +224,10 @@ class Life:
                     await self._moved.wait()
             finally:
                 self._at = None
+
+    def _check_unsealed(self) -> None:
+        if self._sealed:
+            raise ControlRefusedError(f"{self.name} is ending already", "what it did last is being recorded")
 
     def _holds(self, round_number: int) -> bool:
         return self._paused_by is not None and round_number > self._allowed

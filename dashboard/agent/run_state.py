@@ -140,6 +140,8 @@ class RunState:
         if end.outcome in (Outcome.ANSWERED, Outcome.WRAP_UP):
             await self.life.pass_boundary(self.round + 1)
             await _let_cancel()
+        else:
+            self.life.seal()  # nothing extends such an end; a held run is not told to go on behind it
         boundary = self._boundary(BoundaryKind.FINAL, self.round + 1, self.turn)
         delivered, interrupted = await completed(self.mail.finish(boundary, end))
         self._adopt(delivered, boundary)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,11 +20,13 @@ HANDSHAKE_SECONDS = 10.0
 LOG_LINES = 12
 
 
-def start_host(arguments: Sequence[str]) -> Path:
+def start_host(kind: str, arguments: Sequence[str], task: str = "") -> Path:
     """Start a host process in a session of its own, and wait until it has taken it.
 
     Args:
-        arguments: what the hidden ``dashboard host`` command gets besides the session.
+        kind: which hidden ``dashboard host`` command.
+        arguments: what that gets besides the session.
+        task: what it is given by standard input, where it reads that.
 
     Returns:
         The session's folder.
@@ -32,14 +35,16 @@ def start_host(arguments: Sequence[str]) -> Path:
         HostError: it did not start within ten seconds; the error carries the end of its log.
         SessionUnsafeError: the session's folder cannot be trusted.
     """
-    session_id = new_session_id(wall_clock(), os.urandom(4))
+    session_id = new_session_id(wall_clock(), os.urandom(3))
     folder = make_session_folder(session_id)
     log_file = folder / LOG_NAME
     log_file.touch(mode=0o600)
-    with log_file.open("ab") as log:
+    with log_file.open("ab") as log, tempfile.TemporaryFile() as given:
+        given.write(task.encode("utf-8", "surrogateescape"))
+        given.seek(0)
         process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
-            [sys.executable, "-P", "-m", "dashboard", "host", session_id, *arguments],
-            stdin=subprocess.DEVNULL,
+            [sys.executable, "-P", "-m", "dashboard", "host", kind, session_id, *arguments],
+            stdin=given,  # a file: a pipe would wait for a host that does not come to reading
             stdout=log,
             stderr=log,
             cwd="/",  # it outlives the folder it was started from
@@ -82,6 +87,22 @@ def check_folder(folder: Path) -> Path:
             f"{name} cannot be read", error.strerror or str(error), "Name one that you may read"
         ) from error
     return folder.resolve()
+
+
+def check_file(file: Path) -> Path:
+    """Give the absolute path of a roster file.
+
+    Raises:
+        PlaceError: it is missing, a folder, or cannot be read.
+    """
+    name = sanitize(str(file))
+    try:
+        with file.open("rb"):
+            return file.resolve()
+    except OSError as error:
+        raise PlaceError(
+            f"the roster {name} cannot be read", error.strerror or str(error), "Name a TOML file"
+        ) from error
 
 
 def _end_of(log_file: Path) -> str:

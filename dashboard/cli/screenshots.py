@@ -21,7 +21,7 @@ from dashboard.core.errors import HostError
 from dashboard.core.events import ControlAction, MessageDelivered
 from dashboard.core.messages import Amendment, Message, Preset, Receipt, Sender, SenderKind
 from dashboard.core.records import Record
-from dashboard.core.sessions import BatchPart, BatchResult, HostState, HostStatus
+from dashboard.core.sessions import BatchPart, BatchResult, Destination, HostState, HostStatus
 from dashboard.core.views import RunView
 from dashboard.host.demo.roster import demo_roster
 from dashboard.host.virtual_time import VirtualTime
@@ -98,6 +98,14 @@ class RecordedSession:
         raise HostError("a recording cannot be written to")
 
     async def amend(self, message_id: str, change: Amendment) -> Receipt:  # noqa: ARG002 - the port's
+        """Refuse: this is a picture."""
+        raise HostError("a recording cannot be written to")
+
+    async def destinations(self) -> list[Destination]:
+        """Give none: this is a picture."""
+        return []
+
+    async def forward(self, message_id: str, to: Destination) -> Receipt:  # noqa: ARG002 - the port's
         """Refuse: this is a picture."""
         raise HostError("a recording cannot be written to")
 

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from dashboard.core.errors import HostError
 from dashboard.core.events import ControlAction
-from dashboard.core.sessions import HostState
 from dashboard.journal.session import JournalOperatorSession
 
 PATIENCE_SECONDS = 10.0
@@ -30,12 +29,12 @@ def stop_session(folder: Path, operator: str) -> str:
     session = JournalOperatorSession(folder, operator)
     try:
         state = session.probe().state
-        if state in (HostState.CLOSED, HostState.LOST):
+        if state.over:
             return f"{session.session_id} is {state} already"
         asyncio.run(session.request(ControlAction.STOP_SESSION))
         deadline = time.monotonic() + PATIENCE_SECONDS
         while time.monotonic() < deadline:
-            if session.probe().state in (HostState.CLOSED, HostState.LOST):
+            if session.probe().state.over:
                 return f"{session.session_id} is stopped. Read it again: dashboard attach {session.session_id}"
             time.sleep(0.05)
     finally:

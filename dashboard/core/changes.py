@@ -3,8 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Generic, TypeVar
 
-from dashboard.core.events import ControlRefused, ControlRequested, NoticeRaised, TurnFinished
+from dashboard.core.events import ControlRefused, ControlRequested, Event, NoticeRaised, TurnFinished
+
+E = TypeVar("E", bound=Event)
+
+
+@dataclass(frozen=True, slots=True)
+class News(Generic[E]):
+    """Something that people should be told once, while it is new.
+
+    Args:
+        event: what happened.
+        seq: its place.
+        at: when, in microseconds since the epoch, UTC.
+    """
+
+    event: E
+    seq: int
+    at: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,12 +32,10 @@ class Refused:
     Args:
         asked: the request, where it is known.
         answer: the host's.
-        at: when it was answered, in microseconds since the epoch, UTC.
     """
 
     asked: ControlRequested | None
-    answer: ControlRefused
-    at: int
+    answer: News[ControlRefused]
 
 
 @dataclass(slots=True)
@@ -41,7 +57,7 @@ class Changes:
     entries: dict[str, int] = field(default_factory=dict)
     messages: set[str] = field(default_factory=set)
     started: list[str] = field(default_factory=list)
-    notices: list[NoticeRaised] = field(default_factory=list)
+    notices: list[News[NoticeRaised]] = field(default_factory=list)
     refused: list[Refused] = field(default_factory=list)
-    failed_turns: list[TurnFinished] = field(default_factory=list)
+    failed_turns: list[News[TurnFinished]] = field(default_factory=list)
     session: bool = False

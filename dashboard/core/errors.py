@@ -86,6 +86,13 @@ class ControlRefusedError(DashboardError):
     """What was asked of a run cannot be done as it is now; nothing was changed."""
 
 
+class ReplayError(DashboardError):
+    """A session that is only played was to be written to, or its host asked for something."""
+
+    def __init__(self) -> None:
+        super().__init__("this is a replay: nothing is sent")
+
+
 class InvalidMessageError(DashboardError, ValueError):
     """What a program gave for a message cannot be one: a wrong type, or a time in the wrong unit."""
 

@@ -295,6 +295,17 @@ class MessagePromoted(Event, frozen=True, tag="MessagePromoted"):
     run_id: str | None = None
 
 
+class MessageForwarded(Event, frozen=True, tag="MessageForwarded"):
+    """An operator sent the text of a message that came back to somebody else, as a message of its own."""
+
+    message_id: str
+    to: str  # the display name of who gets it now
+    session_id: str  # whose session that is
+    as_id: str  # the new message, there
+    by: str
+    run_id: str | None = None
+
+
 class ControlAction(StrEnum):
     """What an operator can ask of a host."""
 
@@ -364,7 +375,7 @@ KnownEvent = (
     | RoundFinished | RunPaused | RunResumed | RunBlocked | BudgetExtended | ApprovalRequested | ApprovalAnswered
     | TextDelta | ReasoningDelta | ToolCalled | ToolReturned | HistoryAppended | LoopContinued
     | MessageQueued | MessageBound | MessageDelivered | MessageReturned | MessageExpired
-    | MessageTaken | MessageWithdrawn | MessageEdited | MessageHeld | MessagePromoted
+    | MessageTaken | MessageWithdrawn | MessageEdited | MessageHeld | MessagePromoted | MessageForwarded
     | ControlRequested | ControlApplied | ControlRefused | NoticeRaised
 )  # fmt: skip
 Delta = TextDelta | ReasoningDelta

@@ -13,7 +13,7 @@ from dashboard.core.views import MessageView, RunView
 
 MailEvent = (
     e.MessageQueued | e.MessageBound | e.MessageTaken | e.MessageDelivered | e.MessageReturned | e.MessageExpired
-    | e.MessageWithdrawn | e.MessageEdited | e.MessageHeld | e.MessagePromoted
+    | e.MessageWithdrawn | e.MessageEdited | e.MessageHeld | e.MessagePromoted | e.MessageForwarded
 )  # fmt: skip
 
 
@@ -52,6 +52,8 @@ class MailFold:
                 message.held, message.held_by = event.held, event.by
             case e.MessageEdited():
                 message.body, message.edited, message.edited_by = event.body, True, event.by
+            case e.MessageForwarded():
+                message.forwarded.append(event)
             case e.MessagePromoted():
                 message.lane = Lane.NEXT_STEP
                 self._to_the_tail(message)

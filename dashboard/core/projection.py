@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from dashboard.core import events as e
-from dashboard.core.changes import Changes, Refused
+from dashboard.core.changes import Changes, News, Refused
 from dashboard.core.mail_fold import MailEvent, MailFold
 from dashboard.core.outcomes import Outcome
 from dashboard.core.records import Record, run_of
@@ -113,13 +113,13 @@ class Projection:
         elif isinstance(event, MailEvent):
             self._mail.take(event, record, changes)
         elif isinstance(event, ControlEvent):
-            self._take_control(event, record.at, changes)
+            self._take_control(event, record, changes)
         else:
             if isinstance(event, e.NoticeRaised):
-                changes.notices.append(event)
+                changes.notices.append(News(event, record.seq, record.at))
             if run is not None:
                 self._take_run(run, record, changes)
-        if run is not None:
+        if run is not None and _is_sign_of_life(event):
             run.last_at = record.at
 
     def _take_session(self, event: SessionEvent, changes: Changes) -> None:
@@ -129,13 +129,13 @@ class Projection:
         else:
             self.closed = event.reason
 
-    def _take_control(self, event: ControlEvent, at: int, changes: Changes) -> None:
+    def _take_control(self, event: ControlEvent, record: Record, changes: Changes) -> None:
         if isinstance(event, e.ControlRequested):
             self._asked[event.control_id] = event
             return
         asked = self._asked.pop(event.control_id, None)
         if isinstance(event, e.ControlRefused):
-            changes.refused.append(Refused(asked, event, at))
+            changes.refused.append(Refused(asked, News(event, record.seq, record.at)))
 
     def _start(self, event: e.RunStarted, at: int, changes: Changes) -> None:
         parent = self.runs.get(event.parent_run_id or "")
@@ -225,7 +225,7 @@ class Projection:
         run.idle, run.answer = run.parent_run_id is None, event.answer
         self._abandon(run, transcript, record, changes)
         if event.outcome is Outcome.ERROR:
-            changes.failed_turns.append(event)
+            changes.failed_turns.append(News(event, record.seq, record.at))
         kind = _TURN_ENDS.get(event.outcome)
         if kind is not None:
             transcript.note(kind, event.error, record, changes)
@@ -249,3 +249,10 @@ class Projection:
         run.tools.clear()
         run.approvals.clear()
         transcript.abandon(record.at, changes)
+
+
+def _is_sign_of_life(event: object) -> bool:
+    """Whether an event of a run is its own doing: not what is sent to it or asked of it, nor that it was lost."""
+    if isinstance(event, e.RunFinished):
+        return event.outcome is not Outcome.LOST
+    return isinstance(event, e.MessageDelivered) or not isinstance(event, MailEvent | ControlEvent)

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import StrEnum
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import msgspec
 
 from dashboard.core.events import ControlAction, KnownEvent
 from dashboard.core.inbox import Inbox
 from dashboard.core.messages import Amendment, Message, Preset, Receipt, Refusal
+from dashboard.core.playback import Playback
 from dashboard.core.records import Record
 from dashboard.core.views import RunView
 
@@ -26,6 +27,17 @@ class HostState(StrEnum):
     NOT_RESPONDING = "not responding"
     CLOSED = "closed"
     LOST = "lost"
+    REPLAY = "replay"  # none is there: a recording is played
+
+    @property
+    def lives(self) -> bool:
+        """Whether its process is there, be it running or stopped."""
+        return self in (HostState.STARTING, HostState.RUNNING, HostState.NOT_RESPONDING)
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing in the session will read mail any more."""
+        return self in (HostState.CLOSED, HostState.LOST)
 
 
 class HostStatus(msgspec.Struct, frozen=True):
@@ -62,6 +74,34 @@ class Control(msgspec.Struct, frozen=True):
     approval_id: str | None = None
     reason: str = ""
     seq: int | None = None
+
+
+class ControlAnswer(msgspec.Struct, frozen=True):
+    """How the host answered a request.
+
+    Args:
+        refused: why it did not do it; empty where it did.
+    """
+
+    refused: str = ""
+
+
+class Destination(msgspec.Struct, frozen=True):
+    """A run that a message which came back can be sent on to.
+
+    Args:
+        session_id: the session that it lives in.
+        title: what that session is about.
+        run_id: the run.
+        name: its display name.
+        short: the same for narrow places.
+    """
+
+    session_id: str
+    title: str
+    run_id: str
+    name: str
+    short: str
 
 
 class BatchPart(msgspec.Struct, frozen=True):
@@ -148,6 +188,19 @@ class OperatorSession(Protocol):
         """
         ...
 
+    async def destinations(self) -> list[Destination]:
+        """Give the runs that a message which came back can be sent on to: of this session, and of every other."""
+        ...
+
+    async def forward(self, message_id: str, to: Destination) -> Receipt:
+        """Send the text of a message that came back on to somebody else, as a message of its own; it is recorded.
+
+        Raises:
+            SendRefusedError: it was refused there, or the message has not come back; nothing was stored.
+            JournalError: it could not be stored.
+        """
+        ...
+
     async def request(
         self,
         action: ControlAction,
@@ -173,6 +226,23 @@ class OperatorSession(Protocol):
     def close(self) -> None:
         """Let go of the session. The agents go on."""
         ...
+
+
+@runtime_checkable
+class Played(Protocol):
+    """What tells a recorded session from a live one: no more, so that neither is ever taken for the other."""
+
+    @property
+    def playback(self) -> Playback:
+        """What moves it: play, pause, speed and jumps."""
+        ...
+
+
+class ReplayedSession(OperatorSession, Played, Protocol):
+    """A recorded session that is played: ``read`` and ``now`` give what was so at the moment that it has come to.
+
+    Whatever would write to it, or ask its host for something, raises ``ReplayError``.
+    """
 
 
 class HostSession(Protocol):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from dashboard.core.events import ApprovalRequested
+from dashboard.core.events import ApprovalRequested, MessageForwarded
 from dashboard.core.labels import display_name, short_name
 from dashboard.core.messages import Lane, MessageState, Preset, ReturnReason, Sender, preset_of
 from dashboard.core.outcomes import Outcome
@@ -51,7 +51,7 @@ class RunView:
     reading: bool
     started_at: int
     max_iterations: int
-    last_at: int = 0
+    last_at: int = 0  # when it last did something itself
     ended_at: int = 0
     outcome: Outcome | None = None
     answer: str = ""
@@ -137,6 +137,7 @@ class MessageView:
     edited: bool = False  # the body is not what its sender sent first
     edited_by: str = ""
     withdrawn_by: str = ""
+    forwarded: list[MessageForwarded] = field(default_factory=list)  # once it came back: to whom it went then
 
     @property
     def preset(self) -> Preset | None:

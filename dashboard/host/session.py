@@ -52,7 +52,7 @@ class Session:
             raise HostError("the session has been entered already", fix="Make another Session")
         self._inside = True
         try:
-            journal = JournalHostSession(make_session_folder(new_session_id(wall_clock(), os.urandom(4))))
+            journal = JournalHostSession(make_session_folder(new_session_id(wall_clock(), os.urandom(3))))
             try:
                 await journal.start(__version__, self._title, self._labels)
             except BaseException:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING
 
-import apsw
 import msgspec
 
-from dashboard.core.errors import JournalError
+from dashboard.core.errors import DashboardError, JournalError
 from dashboard.core.sessions import HostState
-from dashboard.journal.clock import wall_clock
+from dashboard.journal.clock import Clock, wall_clock
 from dashboard.journal.home import JOURNAL_NAME, session_folders
-from dashboard.journal.ledger import CLOSED
-from dashboard.journal.lock import host_is_dead, living_state
-from dashboard.journal.tail import Tail
+from dashboard.journal.reaping import look, readable
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,76 +25,91 @@ class SessionSummary(msgspec.Struct, frozen=True):
         state: running, not responding, closed or lost.
         title: what its host said that it is about.
         started_at: microseconds since the epoch, UTC; 0 if its host never started.
+        last_at: when anything last happened in it, in the same unit: of a lost one, when its host was last alive.
         runs: how many runs it had.
         live: how many of them have not ended.
         pending: how many messages wait.
+        returned: how many came back unread.
         size: bytes on disk.
-        problem: why it could not be read, or empty.
+        problem: why it could not be read, or its dead host not be reaped; else empty.
     """
 
     session_id: str
     state: HostState
     title: str = ""
     started_at: int = 0
+    last_at: int = 0
     runs: int = 0
     live: int = 0
     pending: int = 0
+    returned: int = 0
     size: int = 0
     problem: str = ""
 
 
-def summarize(folder: Path, now: int | None = None) -> SessionSummary:
-    """Read how a session stands, without changing anything that it says.
+def summarize(folder: Path, clock: Clock = wall_clock) -> SessionSummary:
+    """Say how a session stands. Whoever looks is the reaper: a dead host's runs are lost from here on.
 
     Args:
         folder: the session's folder.
-        now: microseconds since the epoch, UTC; the wall clock's by default.
+        clock: microseconds since the epoch, UTC.
     """
+    problem = ""
     try:
-        return _summarize(folder, wall_clock() if now is None else now)
-    except (JournalError, apsw.Error, OSError) as error:
-        return SessionSummary(folder.name, HostState.LOST, problem=str(error))  # one bad session hides no other
+        state = look(folder, clock).state
+    except (DashboardError, OSError) as error:
+        state, problem = HostState.LOST, str(error)
+    try:
+        return _summarize(folder, state, problem)
+    except (JournalError, OSError) as error:  # one bad session hides no other
+        return SessionSummary(folder.name, HostState.LOST, size=_size(folder), problem=problem or str(error))
+
+
+def sessions(clock: Clock = wall_clock) -> list[SessionSummary]:
+    """Say how every session stands, the newest first."""
+    return [summarize(folder, clock) for folder in reversed(session_folders())]
+
+
+def peek(folder: Path) -> str:
+    """Give what a session is about, without looking at its host; empty where it cannot be read."""
+    try:
+        with readable(folder) as store:
+            return str(store.meta("title") or "")
+    except JournalError:
+        return ""
 
 
 def host_started(folder: Path) -> bool:
     """Whether the host of a session has said that it started: what a hand-shake waits for."""
     try:
-        tail = Tail(folder / JOURNAL_NAME)
+        with readable(folder) as store:
+            return store.meta("pid") is not None
     except JournalError:
-        return False  # not made yet, or being made at this moment
-    try:
-        return tail.store.meta("pid") is not None
-    except apsw.SQLError:
-        return False  # its tables are not there yet
-    finally:
-        tail.close()
+        return False  # not made yet
 
 
-def _summarize(folder: Path, now: int) -> SessionSummary:
-    dead = host_is_dead(folder)
-    if dead is not None:
-        dead.release()
-    tail = Tail(folder / JOURNAL_NAME)
-    try:
-        store = tail.store
-        if dead is None:
-            state = living_state(int(store.meta("heartbeat") or 0), now)
-        else:
-            state = HostState.CLOSED if store.over == CLOSED else HostState.LOST
+def _summarize(folder: Path, state: HostState, problem: str) -> SessionSummary:
+    with readable(folder) as store:
+        beat = int(store.meta("heartbeat") or 0)
+        last = int(store.value("SELECT at FROM event ORDER BY seq DESC LIMIT 1") or 0)
         return SessionSummary(
             session_id=folder.name,
             state=state,
             title=str(store.meta("title") or ""),
             started_at=int(store.meta("started_at") or 0),
+            last_at=beat if state is HostState.LOST else last,  # the last event of a lost one is the reaper's
             runs=store.value("SELECT count(*) FROM run"),
             live=store.value("SELECT count(*) FROM run WHERE live"),
             pending=store.value("SELECT count(*) FROM message WHERE state IN ('queued', 'unbound')"),
-            size=sum(part.stat().st_size for part in folder.glob(f"{JOURNAL_NAME}*")),
+            returned=store.value("SELECT count(*) FROM message WHERE state IN ('undeliverable', 'expired')"),
+            size=_size(folder),
+            problem=problem,
         )
-    finally:
-        tail.close()
 
 
-def sessions(now: int | None = None) -> list[SessionSummary]:
-    """Read how every session stands, the newest first."""
-    return [summarize(folder, now) for folder in reversed(session_folders())]
+def _size(folder: Path) -> int:
+    size = 0
+    for part in folder.glob(f"{JOURNAL_NAME}*"):
+        with contextlib.suppress(FileNotFoundError):  # the log beside a journal goes with its last reader
+            size += part.stat().st_size
+    return size

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from abc import abstractmethod
 
-from dashboard.core.events import KnownEvent, Unknown
+from dashboard.core.events import KnownEvent, RunFinished, Unknown
+from dashboard.journal import failpoints
 from dashboard.journal.ledger import Ledger
 from dashboard.journal.mailroom import follow, precede, redundant
 from dashboard.journal.mending import mend
@@ -31,9 +32,12 @@ class EventLog(Ledger):
         if redundant(self, event):
             return self.last_seq
         event, notice = mend(event)
+        ends = isinstance(event, RunFinished)
+        failpoints.at("end.before" if ends else "append.before")
         precede(self, event, at)
         seq = self._insert(event, at)
         follow(self, event, at)
+        failpoints.at("end.after" if ends else "append.after")
         if notice is not None:
             self.append(notice, at)
         return seq

@@ -17,7 +17,8 @@ HOME_VARIABLE = "DASHBOARD_HOME"
 JOURNAL_NAME = "journal.db"
 LOCK_NAME = "host.lock"
 LOG_NAME = "host.log"
-_SESSION_ID = re.compile(r"[0-9]{8}-[0-9]{6}-[a-z0-9]{4}")
+_SESSION_ID = re.compile(r"[0-9]{8}-[0-9]{6}-[a-z0-9]{4,5}")
+_LETTERS = "23456789abcdefghjkmnpqrstvwxyz"  # in the order that names are sorted in, none easily taken for another
 _NETWORK = ("nfs", "cifs", "smb", "9p", "afs", "ceph", "glusterfs", "lustre", "fuse.sshfs", "fuse.rclone", "drvfs")
 
 
@@ -33,15 +34,19 @@ def sessions_folder() -> Path:
 
 
 def new_session_id(at: int, entropy: bytes) -> str:
-    """Make a session id that sorts by time and can be typed: ``20261130-224318-k3f9``.
+    """Make a session id that sorts by time and can be typed: ``20261130-224318-9fk3f``.
+
+    Of the five letters, two tell the part of the second, so that two sessions of one second are in order as well.
 
     Args:
         at: microseconds since the epoch, UTC.
-        entropy: at least 4 random bytes.
+        entropy: at least 3 random bytes.
     """
-    letters = "abcdefghjkmnpqrstvwxyz23456789"
-    tail = "".join(letters[byte % len(letters)] for byte in entropy[:4])
-    return f"{datetime.fromtimestamp(at / 1_000_000, UTC):%Y%m%d-%H%M%S}-{tail}"
+    base = len(_LETTERS)
+    seconds, rest = divmod(at, 1_000_000)
+    slot = rest * base * base // 1_000_000
+    tail = _LETTERS[slot // base] + _LETTERS[slot % base] + "".join(_LETTERS[byte % base] for byte in entropy[:3])
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y%m%d-%H%M%S}-{tail}"
 
 
 def make_session_folder(session_id: str) -> Path:
@@ -97,7 +102,8 @@ def session_folders() -> list[Path]:
     root = sessions_folder()
     if not root.is_dir():
         return []
-    return sorted(folder for folder in root.iterdir() if (folder / JOURNAL_NAME).is_file())
+    folders = (folder for folder in root.iterdir() if _SESSION_ID.fullmatch(folder.name))
+    return sorted(folder for folder in folders if (folder / JOURNAL_NAME).is_file())
 
 
 def check_private(folder: Path) -> None:

@@ -19,6 +19,7 @@ import msgspec
 from dashboard.core.errors import JournalError
 from dashboard.core.events import Delta, KnownEvent, NoticeLevel, NoticeRaised
 from dashboard.journal.ledger import Ledger
+from dashboard.journal.schema import TORN
 
 TRANSIENT = (
     apsw.BusyError,
@@ -72,7 +73,8 @@ class Job(Generic[L, T]):
         except Exception as error:
             if not ledger.in_transaction:
                 raise
-            failed = error  # a refusal is an answer, and a bug its own: it undoes this job, not its neighbours
+            # a refusal is an answer, and a bug its own: it undoes this job, not its neighbours
+            failed = unwritten(error) if isinstance(error, TORN) else error
             self._done = lambda: self.future.set_exception(failed)
         else:
             self._done = lambda: self.future.set_result(result)

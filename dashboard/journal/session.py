@@ -11,22 +11,31 @@ from pathlib import Path
 import apsw
 from filelock import FileLock
 
-from dashboard.core.events import ControlAction, ControlRequested, HostStarted, SessionClosed
+from dashboard.core.events import ControlAction, ControlRequested, HostStarted, MessageForwarded, SessionClosed
 from dashboard.core.ids import ENTROPY_BYTES, sortable_id
 from dashboard.core.messages import Amendment, Message, Preset, Receipt, Sender, SenderKind
 from dashboard.core.records import Record, decode
-from dashboard.core.sessions import BatchPart, BatchResult, Control, HostState, HostStatus
+from dashboard.core.sessions import (
+    BatchPart,
+    BatchResult,
+    Control,
+    ControlAnswer,
+    Destination,
+    HostState,
+    HostStatus,
+)
 from dashboard.core.views import RunView
-from dashboard.journal import lock, mailroom, schema
+from dashboard.journal import elsewhere, lock, mailroom, schema
 from dashboard.journal.clock import Clock, wall_clock
-from dashboard.journal.home import JOURNAL_NAME
+from dashboard.journal.home import JOURNAL_NAME, find_session
 from dashboard.journal.inline import InlineWriter
-from dashboard.journal.jobs import Job, Writer
-from dashboard.journal.ledger import CLOSED
+from dashboard.journal.jobs import Job, T, Writer
 from dashboard.journal.mail_desk import MailDesk
+from dashboard.journal.reaping import how_it_ended
 from dashboard.journal.routed_inbox import RoutedInbox
 from dashboard.journal.store import Store
 from dashboard.journal.tail import Tail, reading
+from dashboard.journal.wal_watch import SEEN_LATELY, WAL_LIMIT, WalWatch
 from dashboard.journal.writer import ThreadWriter
 
 PRESENCE_PERIOD = 5_000_000  # how often a console says that it is there
@@ -103,6 +112,27 @@ class JournalOperatorSession:
         """Withdraw, edit, hold, release or promote a message that is still open (A10)."""
         return await asyncio.wrap_future(self._desk.amend(message_id, change))
 
+    async def destinations(self) -> list[Destination]:
+        """Give the runs that a message which came back can be sent on to: of this session, and of every other."""
+        return await asyncio.to_thread(elsewhere.destinations, self._folder, self._clock)
+
+    async def forward(self, message_id: str, to: Destination) -> Receipt:
+        """Send the text of a message that came back on to somebody else, as a message of its own."""
+        returned = elsewhere.returned(self.look(lambda store: store.message(message_id)), message_id)
+        there = self._folder if to.session_id == self.session_id else find_session(to.session_id)
+        receipt = await asyncio.to_thread(elsewhere.send_on, there, to, returned, self.operator, self._clock)
+        event = MessageForwarded(
+            message_id=message_id,
+            to=receipt.to,
+            session_id=to.session_id,
+            as_id=receipt.message_id,
+            by=self.operator,
+            run_id=returned.run_id,
+        )
+        at = self._clock()
+        await asyncio.wrap_future(self._writer.submit(Job(lambda store: store.append(event, at))).future)
+        return receipt
+
     async def request(
         self,
         action: ControlAction,
@@ -149,7 +179,7 @@ class JournalOperatorSession:
         store = self._tail.store
         with reading(self._folder):
             pid, beat = int(store.meta("pid") or 0), int(store.meta("heartbeat") or 0)
-            over = self._over or _how_it_ended(store)
+            over = self._over or how_it_ended(store)
         if over is not None:
             self._over = over
             return HostStatus(over, pid, beat)
@@ -164,6 +194,23 @@ class JournalOperatorSession:
                 self._reaping = self._writer.submit(Job(lambda store: mailroom.reap(store, self._clock()))).future
         return HostStatus(state, pid, beat)  # the next probe finds it lost
 
+    def look(self, read: Callable[[Store], T]) -> T:
+        """Read from the journal's tables, for a command that asks one thing and does not follow.
+
+        Raises:
+            JournalError: the journal could not be read just now.
+        """
+        with reading(self._folder):
+            return read(self._tail.store)
+
+    def answer(self, control_id: str) -> ControlAnswer | None:
+        """Give the host's answer to a request; ``None`` while there is none.
+
+        Raises:
+            JournalError: the journal could not be read just now.
+        """
+        return self.look(lambda store: store.answer(control_id))
+
     def close(self) -> None:
         """Let go of the session. The agents go on."""
         self._writer.close()
@@ -177,16 +224,21 @@ class JournalHostSession:
         folder: the session's folder, private and empty; its lock is taken first, then the journal is made.
         clock: microseconds since the epoch, UTC.
         inline: write at once, in the caller's thread, so that a recording is deterministic.
+        wal_limit: bytes of the journal's write-ahead log, past which it is told that somebody keeps it from
+            being written back.
 
     Raises:
         HostError: another host runs the session.
         JournalError: there is a journal already.
     """
 
-    def __init__(self, folder: Path, clock: Clock = wall_clock, *, inline: bool = False) -> None:
+    def __init__(
+        self, folder: Path, clock: Clock = wall_clock, *, inline: bool = False, wal_limit: int = WAL_LIMIT
+    ) -> None:
         path = folder / JOURNAL_NAME
         self.folder = folder
         self._clock = clock
+        self._wal_watch = WalWatch(path, wal_limit)
         self._lock: FileLock = lock.hold(folder)
         try:
             schema.create(path).close()
@@ -205,9 +257,12 @@ class JournalHostSession:
         await asyncio.wrap_future(self._submit(lambda store: store.append(event, self._clock())).future)
 
     def beat(self) -> None:
-        """Say that this host lives."""
+        """Say that this host lives; and warn if somebody keeps the journal's log from being written back."""
         at = self._clock()
         self._submit(lambda store: store.set_meta("heartbeat", at))
+        warning = self._wal_watch.look(self._operators_seen)
+        if warning is not None:
+            self.emit(warning)
 
     async def controls(self) -> list[Control]:
         """Give what operators asked for and nobody has applied yet, in order."""
@@ -251,6 +306,17 @@ class JournalHostSession:
         except apsw.Error:
             return True  # the transaction will tell what is wrong
 
+    def _operators_seen(self) -> list[str]:
+        """Name the operators of the consoles that were there in the last minute, the latest first."""
+        try:
+            rows = self._tail.store.rows(
+                "SELECT operator FROM console WHERE seen_at >= ? ORDER BY seen_at DESC",
+                self._clock() - SEEN_LATELY,
+            )
+        except apsw.Error:
+            return []  # the warning matters more than the names
+        return [operator for (operator,) in rows]
+
     def _submit(self, work: Callable[[Store], object]) -> Job[Store, object]:
         return self._writer.submit(Job(work))
 
@@ -260,12 +326,6 @@ def _control(control_id: str, action: str, run_id: str | None, by: str, place: i
     if isinstance(asked, ControlRequested):
         return Control(control_id, action, run_id, by, asked.approval_id, asked.reason, place)
     return Control(control_id, action, run_id, by, seq=place)  # a newer console's: its table tells what it is
-
-
-def _how_it_ended(store: Store) -> HostState | None:
-    if store.over is None:
-        return None
-    return HostState.CLOSED if store.over == CLOSED else HostState.LOST
 
 
 def _writer(path: Path, clock: Clock, *, inline: bool, on_death: Callable[[], object] = bool) -> Writer[Store]:

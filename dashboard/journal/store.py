@@ -8,13 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from dashboard.core.events import KnownEvent, Unknown
+from dashboard.core.errors import JournalError
+from dashboard.core.events import ControlRefused, KnownEvent, Unknown
 from dashboard.core.labels import RunRef, display_name
 from dashboard.core.messages import Lane, Message, MessageState, ReturnReason
 from dashboard.core.records import EVENT_VERSION, Record, decode, encode, run_of
+from dashboard.core.sessions import ControlAnswer
+from dashboard.journal import failpoints
 from dashboard.journal.event_log import EventLog
 from dashboard.journal.indexing import index
 from dashboard.journal.ledger import StoredMessage
+from dashboard.journal.schema import TORN, leave_as_it_is
 
 if TYPE_CHECKING:
     import apsw
@@ -26,6 +30,7 @@ _MESSAGES = (
     " LEFT JOIN run ON run.run_id = m.run_id LEFT JOIN delivery ON delivery.message_id = m.id"
 )
 _ACCEPTED = "coalesce(m.accepted, m.place)"  # a process of format 1 knows no other order than the place
+_PAGE = 1_000
 _WAKES = (
     "SELECT 1 FROM message WHERE run_id = ? AND state = 'queued' AND wake AND NOT held AND NOT taken"
     " AND coalesce(expires_at, ?) >= ?"
@@ -55,8 +60,12 @@ class Store(EventLog):
         try:
             self._seq = int(self.value("SELECT coalesce(max(seq), 0) FROM event"))
             yield
+            failpoints.at("commit.before")
             self.connection.execute("COMMIT")
-        except BaseException:
+            failpoints.at("commit.after")
+        except BaseException as error:
+            if isinstance(error, TORN):
+                leave_as_it_is(self.connection)
             if self.connection.in_transaction:  # a full disk makes SQLite roll back by itself
                 self.connection.execute("ROLLBACK")
             raise
@@ -87,9 +96,8 @@ class Store(EventLog):
 
     def records(self, after: int, limit: int) -> list[Record]:
         """Give the events that follow a seq, in order, at most so many."""
-        rows = self.connection.execute(
-            "SELECT seq, at, payload FROM event WHERE seq > ? ORDER BY seq LIMIT ?", (after, limit)
-        )
+        query = "SELECT seq, at, CAST(payload AS BLOB) FROM event WHERE seq > ? ORDER BY seq LIMIT ?"
+        rows = self.rows(query, after, limit)
         return [Record(seq, at, decode(payload)) for seq, at, payload in rows]
 
     def meta(self, name: str) -> Any:  # noqa: ANN401 - whatever SQLite holds under that name
@@ -107,7 +115,11 @@ class Store(EventLog):
 
     def rows(self, query: str, *bindings: str | int | None) -> list[Any]:
         """Give every row, as tuples; read at once, so that no read transaction stays open."""
-        return self.connection.execute(query, bindings).fetchall()
+        try:
+            return self.connection.execute(query, bindings).fetchall()
+        except TORN:
+            leave_as_it_is(self.connection)
+            raise
 
     @property
     def over(self) -> str | None:
@@ -181,6 +193,22 @@ class Store(EventLog):
         """Give the id and the run of each request that nobody has answered, in the order of asking."""
         return self.rows("SELECT id, run_id FROM control WHERE state = 'requested' ORDER BY place")
 
+    def answer(self, control_id: str) -> ControlAnswer | None:
+        """Give the host's answer to a request; ``None`` while there is none."""
+        rows = self.rows("SELECT state, place FROM control WHERE id = ?", control_id)
+        if not rows or rows[0][0] == "requested":
+            return None
+        if rows[0][0] == "applied":
+            return ControlAnswer()
+        after = rows[0][1]
+        while page := self.records(after, _PAGE):  # the reason stands in the event alone
+            for record in page:
+                event = record.event
+                if isinstance(event, ControlRefused) and event.control_id == control_id:
+                    return ControlAnswer(event.reason)
+            after = page[-1].seq
+        return ControlAnswer("its answer is not in the journal")
+
     def last_read(self, run_id: str) -> tuple[int, int] | None:
         """Give the round and the history index of the last message that a run read."""
         query = "SELECT round, history_index FROM delivery WHERE run_id = ? ORDER BY history_index DESC LIMIT 1"
@@ -198,7 +226,12 @@ class Store(EventLog):
         return seq
 
     def _messages(self, where: str, *bindings: str | int | None) -> list[StoredMessage]:
-        return [_stored(*row) for row in self.rows(f"{_MESSAGES} {where}", *bindings)]
+        rows = self.rows(f"{_MESSAGES} {where}", *bindings)
+        try:
+            return [_stored(*row) for row in rows]
+        except (ValueError, TypeError, msgspec.MsgspecError) as error:
+            leave_as_it_is(self.connection)
+            raise JournalError("a message in the journal cannot be read", str(error)) from error
 
 
 def _stored(

@@ -26,7 +26,7 @@ def reading(folder: Path) -> Iterator[None]:
     """
     try:
         yield
-    except (apsw.Error, OSError) as error:
+    except (apsw.Error, OSError, UnicodeDecodeError) as error:  # the last: of text that is torn
         raise JournalError(f"the journal of {folder.name} cannot be read", str(error)) from error
 
 

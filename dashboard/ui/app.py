@@ -13,11 +13,12 @@ from typing import ClassVar
 from textual.app import App, SystemCommand
 from textual.screen import Screen
 
-from dashboard.core.sessions import OperatorSession
+from dashboard.core.sessions import OperatorSession, Played
 from dashboard.ui.commands import Mode, palette
 from dashboard.ui.glyphs import ASCII, Glyphs, choose_glyphs
 from dashboard.ui.key_order import OrderedKeys
 from dashboard.ui.screens.console import Console
+from dashboard.ui.screens.replaying import ReplayConsole
 from dashboard.ui.stylesheets import stylesheets
 from dashboard.ui.terminal import ConsoleDriver
 from dashboard.ui.themes import DARK
@@ -27,7 +28,7 @@ class ConsoleApp(OrderedKeys, App[None]):
     """The operator console over one session.
 
     Args:
-        session: the session to watch and write to; closing it is the caller's.
+        session: the session to watch and write to, or a recorded one to play; closing it is the caller's.
         glyphs: the glyphs to draw with; chosen from the environment by default.
     """
 
@@ -40,9 +41,10 @@ class ConsoleApp(OrderedKeys, App[None]):
         super().__init__(driver_class=ConsoleDriver if sys.stdin.isatty() else None)
         self.register_theme(DARK)
         self.theme = DARK.name
-        glyphs = glyphs or choose_glyphs()
-        self.set_class(glyphs is ASCII, "ascii")
-        self.console_screen = Console(session, glyphs)
+        self._session = session
+        self._glyphs = glyphs or choose_glyphs()
+        self.set_class(self._glyphs is ASCII, "ascii")
+        self.console_screen = self._open()
 
     def writing(self) -> bool:
         """Whether keys are text now; safe to ask from any thread."""
@@ -53,16 +55,18 @@ class ConsoleApp(OrderedKeys, App[None]):
         if self.screen is self.console_screen:
             self.console_screen.finish_enter(key)
 
-    def on_mount(self) -> None:
-        """Leave the terminal in order also when the console is asked to end."""
+    async def on_mount(self) -> None:
+        """Open a replay; and leave the terminal in order also when the console is asked to end."""
+        if isinstance(self.console_screen, ReplayConsole):
+            await self.push_screen(self.console_screen)
         loop = asyncio.get_running_loop()
         for name in ("SIGTERM", "SIGHUP"):
             with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):  # not in a test's thread
                 loop.add_signal_handler(getattr(signal, name), self.exit)
 
     def get_default_screen(self) -> Screen[None]:
-        """Open on the console."""
-        return self.console_screen
+        """Open on the console; a replay lies over an empty screen, since the very first one cannot be switched."""
+        return Screen() if isinstance(self.console_screen, ReplayConsole) else self.console_screen
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """Give our own colours to themes that do not define them."""
@@ -70,10 +74,20 @@ class ConsoleApp(OrderedKeys, App[None]):
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:  # noqa: ARG002 - Textual's
         """Fill the palette from the one table of commands."""
-        for command in palette():
+        for command in palette(self.console_screen.MODES[0]):
             yield SystemCommand(
                 command.help, f"key: {command.shown}", lambda action=command.action: self._run(action)
             )
+
+    def _open(self) -> Console:
+        if isinstance(self._session, Played):
+            return ReplayConsole(self._session, self._glyphs, self._reopen)
+        return Console(self._session, self._glyphs)
+
+    async def _reopen(self) -> None:
+        """Begin with nothing folded and nothing drawn: the events come once more, from the first."""
+        self.console_screen = self._open()
+        await self.switch_screen(self.console_screen)
 
     async def _run(self, action: str) -> None:
         await self.console_screen.run_action(action)

@@ -284,8 +284,11 @@ _END_WORDS = {
 def _end(entry: TextEntry, run: RunView, sheet: Sheet) -> list[Line]:
     state = run.state
     glyphs = sheet.glyphs
-    took = duration(run.ended_at - run.started_at)
+    lost = state is RunState.LOST
+    took = duration((run.last_at if lost else run.ended_at) - run.started_at)  # it was found dead later
     said = f"{glyphs.states[state]} {_END_WORDS.get(state, state)}"
+    if lost:
+        said += f" {glyphs.dot} last activity {clock_time(run.last_at)}"
     words = f"{said} {glyphs.dot} {plural(run.round, 'round')} {glyphs.dot} {took}"
     style = "end" if state in (RunState.DONE, RunState.CAPPED) else "error"
     lines: list[Line] = [((line, style),) for line in wrap(words, sheet.width)]

@@ -32,6 +32,8 @@ class Glyphs:
     through: str = "│ "
     thumb: str = "┃"
     track: str = " "
+    play: str = "▶"
+    hold: str = "‖"
 
 
 UNICODE = Glyphs(
@@ -81,6 +83,8 @@ ASCII = Glyphs(
     through="| ",
     thumb="#",
     track=" ",
+    play=">",
+    hold=":",
 )
 
 

@@ -60,47 +60,62 @@ def sending_line(sending: Sending, now: int, glyphs: Glyphs) -> ReceiptLine:
 
 
 def receipt_line(message: MessageView, run: RunView | None, glyphs: Glyphs) -> ReceiptLine:
-    """Say what became of a message.
+    """Say what became of a message, behind the glyph of its fate.
 
     Args:
         message: the message, as the journal tells it.
         run: the run that it is for, where that is known yet.
         glyphs: the set in use.
     """
+    tone, words = fate_words(message, run, f" {glyphs.dot} ")
+    if tone == "returned":
+        to = [sanitize_line(sent.to, 60) for sent in message.forwarded]
+        words += f" {glyphs.dot} sent on to {', '.join(to)}" if to else f" {glyphs.dot} r sends it on"
+    glyph = {"pending": glyphs.pending, "read": glyphs.read}.get(tone, glyphs.returned)
+    return ReceiptLine(tone, f"{glyph} {words}", sanitize_line(message.body, SHOWN))
+
+
+def fate_words(message: MessageView, run: RunView | None, between: str = ", ") -> tuple[str, str]:
+    """Say what became of a message: its tone (pending, read, withdrawn, returned), and the words.
+
+    Args:
+        message: the message, as the journal tells it.
+        run: the run that it is for, where that is known yet.
+        between: what stands between two facts.
+    """
     to = sanitize_line(message.to, 60)
-    dot = glyphs.dot
     match message.state:
         case MessageState.QUEUED | MessageState.UNBOUND:
-            tone, words = "pending", f"{glyphs.pending} {_waiting_words(message, to, run, dot)}"
+            tone, words = "pending", _waiting_words(message, to, run, between)
         case MessageState.DELIVERED:
             after = duration(message.ended_at - message.queued_at)
-            tone, words = "read", f"{glyphs.read} read in round {message.round} {dot} {to}, after {after}"
+            tone, words = "read", f"read in round {message.round}{between}{to}, after {after}"
         case MessageState.EXPIRED:
-            tone, words = "returned", f"{glyphs.returned} expired unread {dot} {to}"
+            tone, words = "returned", f"expired unread{between}{to}"
         case MessageState.WITHDRAWN:
             withdrawn = done_by("withdrawn", message.withdrawn_by)
-            tone, words = "withdrawn", f"{glyphs.returned} {withdrawn} {dot} {to} did not read it"
+            tone, words = "withdrawn", f"{withdrawn}{between}{to} did not read it"
         case MessageState.UNDELIVERABLE:
             reason = REASONS[message.reason] if message.reason else "nobody said why"
             if message.run_id is None:
                 reason = "none started any more"
-            tone, words = "returned", f"{glyphs.returned} returned {dot} {to}: {reason}"
+            tone, words = "returned", f"returned{between}{to}: {reason}"
     if message.edited:
-        words += f" {dot} {done_by('edited', message.edited_by)}"
-    return ReceiptLine(tone, words, sanitize_line(message.body, SHOWN))
+        words += f"{between}{done_by('edited', message.edited_by)}"
+    return tone, words
 
 
-def _waiting_words(message: MessageView, to: str, run: RunView | None, dot: str) -> str:
+def _waiting_words(message: MessageView, to: str, run: RunView | None, between: str) -> str:
     """Say what a message waits for."""
     unbound = message.state is MessageState.UNBOUND
     if message.taken:
-        return f"taken {dot} {to} has it, and has not confirmed yet that it read it"
+        return f"taken{between}{to} has it, and has not confirmed yet that it read it"
     if message.held:
         reader = f"the next {to} that starts" if unbound else to
-        return f"{done_by('held', message.held_by)} {dot} {reader} does not read it until it is released"
+        return f"{done_by('held', message.held_by)}{between}{reader} does not read it until it is released"
     if unbound:
-        return f"pending {dot} for the next {to} that starts"
+        return f"pending{between}for the next {to} that starts"
     asleep = run is not None and run.idle and not message.wake
     when = "once a steer or a follow-up wakes it" if asleep else _WHEN[message.preset]
     first = _FIRST.get(run.state, "") if run is not None else ""
-    return f"pending {dot} {to} {first}reads it {when}"
+    return f"pending{between}{to} {first}reads it {when}"

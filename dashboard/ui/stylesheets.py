@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path, PurePath
 
 _PACKAGE = Path(__file__).resolve().parent.parent
-_PARTS = ("app", "wall", "tree", "composer", "overlays", "ascii")
+_PARTS = ("app", "wall", "tree", "composer", "overlays", "replay", "ascii")
 
 
 def stylesheets() -> list[str | PurePath]:

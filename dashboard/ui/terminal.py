@@ -86,10 +86,24 @@ def no_hand_types(data: str) -> bool:
 
 
 class ConsoleDriver(linux_driver.LinuxDriver):
-    """The driver of a real terminal, with that parser."""
+    """The driver of a real terminal: with that parser, and unharmed by a SIGSTOP, which nobody can see coming."""
+
+    _suspended = False
 
     def run_input_thread(self) -> None:
         """Read input; the driver makes its parser by this name."""
         writing = getattr(self._app, "writing", bool)
         linux_driver.XTermParser = partial(PasteParser, writing=writing)  # type: ignore[attr-defined, assignment]
         super().run_input_thread()
+
+    def suspend_application_mode(self) -> None:
+        """Give the terminal back for a while."""
+        self._suspended = True
+        super().suspend_application_mode()
+
+    def resume_application_mode(self) -> None:
+        """Take the terminal again; who was stopped without notice gives it back first, and so takes it once."""
+        if not self._suspended:
+            super().suspend_application_mode()  # else two threads would read it, and one of them for ever
+        self._suspended = False
+        super().resume_application_mode()

@@ -21,6 +21,8 @@ DARK = Theme(
         "operator": "#ffb454",
         "operator-ground": "#2b2415",
         "agent": "#b69cf0",
+        "replay": "#ee86d8",
+        "replay-ground": "#2a1a2c",
         "faint": "#8491a5",
         "tool": "#6cb2f7",
         "frame": "#2c3746",

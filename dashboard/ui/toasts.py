@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from dashboard.core.changes import Changes, Refused
 from dashboard.core.events import ControlAction, NoticeLevel
@@ -20,25 +20,29 @@ _ASKED = {
 }
 
 
-def toasts(changes: Changes, runs: Mapping[str, RunView], operator: str, since: int) -> Iterator[tuple[str, str]]:
+def toasts(
+    changes: Changes, runs: Mapping[str, RunView], operator: str, is_news: Callable[[int, int], bool]
+) -> Iterator[tuple[str, str]]:
     """Give each text with its severity: ``error`` or ``warning``.
 
     Args:
         changes: what the fold brought.
         runs: the runs by id.
         operator: who looks.
-        since: when this console opened, in microseconds since the epoch, UTC: what was refused before is no news.
+        is_news: whether what has this seq and this instant (microseconds since the epoch, UTC) is new to them.
     """
-    for notice in changes.notices:
-        if notice.level is not NoticeLevel.NOTE:
+    for told in changes.notices:
+        notice = told.event
+        if notice.level is not NoticeLevel.NOTE and is_news(told.seq, told.at):
             run = runs.get(notice.run_id or "")
             who = f"{run.name}: " if run else ""
             yield who + notice.text, "error" if notice.level is NoticeLevel.ERROR else "warning"
-    for turn in changes.failed_turns:
-        run = runs.get(turn.run_id)
-        yield f"{run.name if run else 'a run'}: the turn failed: {turn.error}", "error"
+    for failed in changes.failed_turns:
+        if is_news(failed.seq, failed.at):
+            run = runs.get(failed.event.run_id)
+            yield f"{run.name if run else 'a run'}: the turn failed: {failed.event.error}", "error"
     for refused in changes.refused:
-        if refused.at >= since:
+        if is_news(refused.answer.seq, refused.answer.at):
             yield refusal_words(refused, runs, operator), "warning"
 
 
@@ -50,10 +54,10 @@ def refusal_words(refused: Refused, runs: Mapping[str, RunView], operator: str) 
         runs: the runs by id.
         operator: who looks; a request of anyone else's is said to be theirs.
     """
-    asked = refused.asked
+    asked, reason = refused.asked, refused.answer.event.reason
     if asked is None:
-        return f"The host refused a request: {refused.answer.reason}"
+        return f"The host refused a request: {reason}"
     run = runs.get(asked.run_id or "")
     deed = _ASKED[asked.action].format(run=run.name if run else "a run")
     whose = "" if asked.by == operator else f", which {asked.by or 'somebody'} asked for"
-    return f"The host did not {deed}{whose}: {refused.answer.reason}"
+    return f"The host did not {deed}{whose}: {reason}"

@@ -15,7 +15,8 @@ from dashboard.core.events import (
     RunResumed,
     TurnStarted,
 )
-from dashboard.core.outcomes import Outcome
+from dashboard.core.mail import Boundary, Delivered
+from dashboard.core.outcomes import Outcome, RunEnd
 from tests.agent.controlled import begun, family, life_of
 from tests.agent.fakes import Gate, Stage, asks, quick, settle
 
@@ -163,3 +164,29 @@ async def test_what_cannot_be_done_now_is_refused_with_the_reason() -> None:
     assert not {"RunPaused", "RunResumed"} & set(stage.told.names())  # it never came to hold
     gate.opened.set()
     assert (await task).answer == "A"
+
+
+@pytest.mark.parametrize("control", ["pause", "step", "resume"])
+async def test_a_held_run_whose_end_is_being_recorded_takes_no_control_and_tells_nothing_behind_its_end(
+    control: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The end goes through the journal's queue: what is told meanwhile would stand behind it."""
+    stage = Stage(asks("a"), "A")
+    stage.model.during = {1: lambda: life_of(stage, "main").pause("ana")}
+    task = begun(stage, stage.agent(quick("a")))
+    await settle()
+    life, finish = life_of(stage, "main"), stage.mail.finish
+    recorded = asyncio.Event()
+
+    async def finish_slowly(boundary: Boundary, end: RunEnd) -> tuple[Delivered, ...]:
+        await recorded.wait()
+        return await finish(boundary, end)
+
+    monkeypatch.setattr(stage.mail, "finish", finish_slowly)
+    life.cancel("stopped by ana")
+    await settle()
+    with pytest.raises(ControlRefusedError, match="main is ending already"):
+        getattr(life, control)("bo")
+    recorded.set()
+    assert (await task).outcome is Outcome.CANCELLED
+    assert stage.told.of(RunResumed) == []

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dashboard.core import events as e
-from dashboard.core.changes import Changes, Refused
+from dashboard.core.changes import Changes, News, Refused
 from dashboard.core.history import Assistant, ToolCall, ToolResult, User
 from dashboard.core.outcomes import Outcome
 from dashboard.core.projection import Projection
@@ -127,8 +127,8 @@ class TestControls:
     def test_a_refusal_is_told_with_what_was_asked(self) -> None:
         projection = fold(start("r"), self.PAUSE)
         refusal = e.ControlRefused(control_id="k", reason="it is paused already", run_id="r")
-        changes = projection.fold([Record(3, 3, refusal)])
-        assert changes.refused == [Refused(self.PAUSE, refusal, 3)]
+        changes = projection.fold([Record(3, 7, refusal)])
+        assert changes.refused == [Refused(self.PAUSE, News(refusal, 3, 7))]
 
     def test_what_was_applied_says_nothing_by_itself(self) -> None:
         projection = fold(start("r"), self.PAUSE)
@@ -208,7 +208,7 @@ def test_a_fold_tells_the_first_entry_that_changed_and_no_more() -> None:
     projection.fold(RECORDS[:10])
     changes = projection.fold(RECORDS[10:13])
     assert changes.entries == {"r": 3}  # task, reasoning and text stand; the tool and the notice are new
-    assert [notice.text for notice in changes.notices] == ["careful"]
+    assert [told.event.text for told in changes.notices] == ["careful"]
     assert changes.messages == set()
 
 

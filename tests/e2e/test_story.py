@@ -5,91 +5,21 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from dashboard.core.projection import Projection
 from dashboard.core.transcript import MessageEntry, ToolEntry
-from dashboard.core.views import RunView
-from dashboard.journal.home import JOURNAL_NAME
-from dashboard.journal.tail import Tail
 from dashboard.ui.terminal import RAW_PAUSE
 from tests.e2e.sequences import foreign
-from tests.e2e.terminal import Terminal, environment
+from tests.e2e.sessions import Sessions, named, small_logs
 
-DASHBOARD = [sys.executable, "-m", "dashboard"]
 HOSTILE = "\x1b]52;c;aGk=\x07\u009b2J\u202e[/dim][@click=app.quit]x[/]"
 MARKED = "<1B>]52;c;aGk=<07><9B>2J<202E>[/dim][@click=app.quit]x[/]"
 
 
-class Sessions:
-    """The sessions of one test, and every command on them."""
-
-    def __init__(self, home: Path) -> None:
-        self.home = home
-
-    def console(self, *arguments: str, size: tuple[int, int] = (160, 46)) -> Terminal:
-        return Terminal([*DASHBOARD, *arguments], environment(self.home), size)
-
-    def run(self, *arguments: str) -> str:
-        done = subprocess.run(
-            [*DASHBOARD, *arguments],
-            env=environment(self.home),
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=True,
-        )
-        return done.stdout
-
-    @property
-    def folder(self) -> Path:
-        (folder,) = (self.home / "sessions").iterdir()
-        return folder
-
-    def projection(self) -> Projection:
-        tail = Tail(self.folder / JOURNAL_NAME)
-        projection = Projection()
-        projection.fold(tail.read(0, 1_000_000))
-        tail.close()
-        return projection
-
-    def next_round(self, terminal: Terminal, name: str) -> None:
-        """Read the terminal until a run has just begun another round."""
-        before = named(self.projection(), name).round
-        terminal.until(lambda _: named(self.projection(), name).round > before)
-
-    def host_pid(self) -> int:
-        tail = Tail(self.folder / JOURNAL_NAME)
-        pid = int(tail.store.meta("pid"))
-        tail.close()
-        return pid
-
-
-@pytest.fixture
-def sessions(state_home: Path) -> Iterator[Sessions]:
-    made = Sessions(state_home)
-    yield made
-    for folder in (state_home / "sessions").iterdir():
-        subprocess.run(
-            [*DASHBOARD, "stop", folder.name],
-            env=environment(state_home),
-            capture_output=True,
-            timeout=60,
-            check=False,
-        )
-
-
-def named(projection: Projection, name: str) -> RunView:
-    return next(run for run in projection.runs.values() if run.name == name)
-
-
 def test_an_operator_redirects_one_researcher_detaches_and_comes_back_to_the_report(sessions: Sessions) -> None:
-    with sessions.console("demo", "--speed", "5") as terminal:
+    with sessions.console("demo", "--speed", "4") as terminal:
         terminal.until("subagent-researcher#2")
         terminal.send("@")
         terminal.until("write to")
@@ -112,7 +42,7 @@ def test_an_operator_redirects_one_researcher_detaches_and_comes_back_to_the_rep
         assert "detached" in terminal.text
         assert foreign(bytes(terminal.raw)) == []
     with sessions.console("attach") as terminal:
-        terminal.until("subagent-writer#1")  # it went on meanwhile
+        terminal.until("subagent-writer#1", patience=90)  # it went on meanwhile
         terminal.until(lambda text: "○ main idle" in text and "4 done" in text, patience=90)
         terminal.send("q")
         assert terminal.ended() == 0
@@ -271,11 +201,3 @@ def test_a_console_follows_the_size_of_its_terminal(sessions: Sessions, tmp_path
         terminal.until("delegation")
         terminal.send("q")
         assert terminal.ended() == 0
-
-
-def small_logs(folder: Path) -> Path:
-    logs = folder / "logs"
-    logs.mkdir()
-    (logs / "app.log").write_text("2026-01-01T10:00:00Z ERROR connection refused by db-1\n" * 30)
-    (logs / "db.log").write_text("2026-01-01T09:59:30Z FATAL too many connections\n" * 12)
-    return logs

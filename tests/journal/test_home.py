@@ -24,10 +24,10 @@ def test_a_session_folder_is_private_to_its_user() -> None:
 
 
 def test_session_ids_sort_by_time_and_can_be_typed() -> None:
-    first = home.new_session_id(1_800_000_000_000_000, b"\x00\x01\x02\x03")
-    second = home.new_session_id(1_800_000_001_000_000, b"\x00\x01\x02\x03")
-    assert first == "20270115-080000-abcd"
-    assert first < second
+    assert home.new_session_id(1_800_000_000_000_000, bytes([8, 9, 255])) == "20270115-080000-22abh"
+    moments = [0, 2_000, 40_000, 500_000, 999_999, 1_000_000, 61_000_000]
+    ids = [home.new_session_id(1_800_000_000_000_000 + at, bytes([255 - at % 200] * 3)) for at in moments]
+    assert ids == sorted(ids)
 
 
 def test_a_session_is_found_by_its_id_and_by_a_beginning_that_only_it_has() -> None:

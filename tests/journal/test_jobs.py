@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import apsw
 import pytest
 
 from dashboard.core.errors import JournalError, SendRefusedError
@@ -98,3 +99,15 @@ def test_an_event_that_cannot_be_stored_is_told_by_a_notice_and_takes_nothing_wi
     assert (first, third) == (started, notice("after"))
     assert isinstance(second, NoticeRaised)
     assert "RunStarted could not be recorded" in second.text
+
+
+def test_a_job_that_comes_to_a_torn_page_has_an_error_of_ours_and_no_other_is_touched(ledger: AnyLedger) -> None:
+    def torn(ledger: Ledger) -> int:
+        raise apsw.CorruptError("database disk image is malformed")
+
+    broken: Job[Ledger, int] = Job(torn)
+    sound: Job[Ledger, int] = Job(lambda ledger: ledger.append(notice("b"), 1))
+    commit(ledger, [Emitted(1, notice("a")), broken, sound])
+    with pytest.raises(JournalError, match="database disk image is malformed"):
+        broken.future.result()
+    assert sound.future.result() == 2

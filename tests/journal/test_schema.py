@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import stat
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import ClassVar
 
 import apsw
 import msgspec
@@ -15,7 +19,8 @@ import pytest
 from dashboard.core.errors import JournalError
 from dashboard.core.events import MessageReturned
 from dashboard.core.messages import Edit, Hold, Lane, Message, MessageState, Promote
-from dashboard.journal import mailroom, schema
+from dashboard.journal import failpoints, home, mailroom, migrations, schema
+from dashboard.journal.recording import connect_to_look
 from dashboard.journal.store import Store
 from dashboard.journal.tail import Tail
 from tests.conftest import FakeClock
@@ -35,6 +40,82 @@ def test_a_journal_is_never_made_over_another(tmp_path: Path) -> None:
     schema.create(path).close()
     with pytest.raises(JournalError, match="is there already"):
         schema.create(path)
+
+
+class TestCreation:
+    """A journal is there whole or not at all, wherever its process is ended."""
+
+    def test_leaves_the_journal_alone(self, tmp_path: Path) -> None:
+        schema.create(tmp_path / "journal.db").close()
+        assert [file.name for file in tmp_path.glob("journal.db*")] == ["journal.db"]
+
+    def test_takes_no_harm_from_what_one_that_was_cut_off_has_left(self, tmp_path: Path) -> None:
+        for left in ("journal.db.making", "journal.db.making-wal", "journal.db.making-shm"):
+            (tmp_path / left).write_bytes(b"half of a journal")
+        schema.create(tmp_path / "journal.db").close()
+        assert [file.name for file in tmp_path.glob("journal.db*")] == ["journal.db"]
+
+    def test_that_was_cut_off_has_made_no_session(self) -> None:
+        folder = home.make_session_folder("20260101-000000-aaaa")
+        (folder / "journal.db.making").write_bytes(b"half of a journal")
+        assert home.session_folders() == []
+
+    @pytest.mark.parametrize("links", [True, False])
+    def test_never_takes_the_place_of_a_file_that_comes_meanwhile(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, links: bool
+    ) -> None:
+        path = tmp_path / "journal.db"
+        if not links:
+            monkeypatch.setattr(os, "link", no_links)
+            path.write_bytes(b"somebody else's")
+        else:
+            monkeypatch.setattr(failpoints, "at", lambda point: path.write_bytes(b"somebody else's"))
+        with pytest.raises(JournalError, match="is there already"):
+            schema.create(path)
+        assert path.read_bytes() == b"somebody else's"
+
+    def test_works_where_files_cannot_be_linked(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(os, "link", no_links)
+        schema.create(tmp_path / "journal.db").close()
+        assert [file.name for file in tmp_path.glob("journal.db*")] == ["journal.db"]
+        schema.connect(tmp_path / "journal.db").close()
+
+
+def no_links(made: Path, path: Path) -> None:
+    raise PermissionError(1, "Operation not permitted")
+
+
+IS_HELD = """
+import fcntl, sys
+with open(sys.argv[1], "r+b") as file:
+    try:
+        fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 510, 0x40000002)  # what a SQLite that reads holds shared
+    except BlockingIOError:
+        print("held")
+"""
+
+
+def test_opening_a_journal_again_lets_go_of_nothing_that_this_process_holds_on_it(tmp_path: Path) -> None:
+    """A plain close of the file would: then another process may write where this one reads."""
+    path = tmp_path / "journal.db"
+    first = schema.create(path)
+    first.execute("SELECT count(*) FROM event").fetchall()
+    schema.connect(path).close()
+    connect_to_look(path, shared=True).close()
+    done = subprocess.run(
+        [sys.executable, "-c", IS_HELD, str(path)], check=True, timeout=60, capture_output=True, text=True
+    )
+    assert done.stdout == "held\n"
+    first.close()
+
+
+def test_every_connection_keeps_what_the_tables_demand(tmp_path: Path) -> None:
+    schema.create(tmp_path / "journal.db").close()
+    connection = schema.connect(tmp_path / "journal.db")
+    found = [connection.pragma(name) for name in ("journal_mode", "foreign_keys", "trusted_schema")]
+    assert found == ["wal", 1, 0]
+    assert connection.pragma("journal_size_limit") == schema.LOG_KEPT
+    connection.close()
 
 
 @pytest.mark.parametrize("content", [b"not a database at all, but long enough to have a header" * 20, b""])
@@ -169,7 +250,7 @@ class TestAJournalOfFormat1:
 
     def test_an_upgrade_that_fails_leaves_format_1(self, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         with monkeypatch.context() as patch:
-            patch.setattr(schema, "FROM_1", schema.FROM_1 + "SELECT no_such_function();")
+            patch.setitem(migrations.STEPS, 1, migrations.FROM_1 + "SELECT no_such_function();")
             with pytest.raises(JournalError, match="cannot be read as a journal"):
                 schema.connect(path)
         old = apsw.Connection(str(path))
@@ -182,6 +263,46 @@ class TestAJournalOfFormat1:
         tail = Tail(path)
         assert len(tail.read(0, 100)) == 18
         tail.close()
+
+
+class TestMigrating:
+    """Any number of steps, each whole or not at all."""
+
+    STEPS: ClassVar = {
+        1: "CREATE TABLE two (x)",
+        2: "CREATE TABLE three (x)",
+        3: "CREATE TABLE four (x); SELECT no_such_function()",
+        4: "CREATE TABLE five (x)",
+    }
+
+    @pytest.fixture
+    def connection(self, tmp_path: Path) -> Iterator[apsw.Connection]:
+        connection = apsw.Connection(str(tmp_path / "journal.db"))
+        connection.execute("PRAGMA user_version = 1")
+        yield connection
+        connection.close()
+
+    def tables(self, connection: apsw.Connection) -> list[str]:
+        return [name for (name,) in connection.execute("SELECT name FROM sqlite_schema ORDER BY rowid")]
+
+    def test_the_steps_are_taken_in_order_from_the_format_that_is_there(self, connection: apsw.Connection) -> None:
+        migrations.migrate(connection, 3, self.STEPS)
+        assert (connection.pragma("user_version"), self.tables(connection)) == (3, ["two", "three"])
+        migrations.migrate(connection, 3, self.STEPS)
+        assert (connection.pragma("user_version"), self.tables(connection)) == (3, ["two", "three"])
+
+    def test_a_step_that_fails_leaves_those_before_it_and_nothing_of_its_own(
+        self, connection: apsw.Connection
+    ) -> None:
+        with pytest.raises(apsw.SQLError, match="no such function"):
+            migrations.migrate(connection, 5, self.STEPS)
+        assert (connection.pragma("user_version"), self.tables(connection)) == (3, ["two", "three"])
+        assert not connection.in_transaction
+        migrations.migrate(connection, 5, {**self.STEPS, 3: "CREATE TABLE four (x)"})
+        assert self.tables(connection) == ["two", "three", "four", "five"]
+
+    def test_there_is_a_step_from_every_older_format(self) -> None:
+        assert list(migrations.STEPS) == list(range(1, schema.VERSION))
 
 
 def test_whether_anything_wakes_is_answered_by_the_index_alone(tmp_path: Path) -> None:

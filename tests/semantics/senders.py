@@ -12,7 +12,7 @@ from dashboard.core.messages import Lane, Preset, Refusal
 from dashboard.journal.routed_inbox import RoutedInbox
 from dashboard.journal.session import JournalOperatorSession
 
-PAUSE_SECONDS = 0.002
+PAUSE_SECONDS = 0.01  # a run that is full has a thousand to read: to ask again at once only keeps it from that
 
 
 def preset_of(number: int) -> Preset:

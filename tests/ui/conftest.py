@@ -32,15 +32,11 @@ from dashboard.ui.widgets.panel import Panel
 from tests.conftest import FakeClock
 
 
-class Stage:
-    """A session with its host and one console on it."""
+class Sight:
+    """What one console shows, and the keys that it gets."""
 
-    def __init__(self, folder: Path, clock: FakeClock, pilot: Pilot[None], host: JournalHostSession) -> None:
-        self.folder = folder
-        self.clock = clock
+    def __init__(self, pilot: Pilot[None]) -> None:
         self.pilot = pilot
-        self.host = host
-        self.lengths: dict[str, int] = {}
 
     @property
     def app(self) -> ConsoleApp:
@@ -51,6 +47,43 @@ class Stage:
     @property
     def console(self) -> Console:
         return self.app.console_screen
+
+    async def press(self, *keys: str) -> None:
+        await self.pilot.press(*keys)
+        await self.pilot.pause()
+
+    async def type(self, text: str) -> None:
+        """Type as fast as a terminal sends: all keys are there before the first is acted on."""
+        for character in text:
+            key = "enter" if character == "\n" else _character_to_key(character)
+            self.app.post_message(events.Key(key, "\r" if character == "\n" else character))
+        await self.pilot.pause()
+
+    def screen(self) -> list[str]:
+        """The cells, as lines of text."""
+        strips = self.app.screen._compositor.render_strips()
+        return ["".join(segment.text for segment in strip) for strip in strips]
+
+    def text(self) -> str:
+        return "\n".join(self.screen())
+
+    def toasts(self) -> str:
+        """What toasts say, as they were given."""
+        return "\n".join(notification.message for notification in self.app._notifications)
+
+    def panel(self, run_id: str) -> Panel:
+        return self.console.wall._panels[run_id]
+
+
+class Stage(Sight):
+    """A session with its host and one console on it."""
+
+    def __init__(self, folder: Path, clock: FakeClock, pilot: Pilot[None], host: JournalHostSession) -> None:
+        super().__init__(pilot)
+        self.folder = folder
+        self.clock = clock
+        self.host = host
+        self.lengths: dict[str, int] = {}
 
     def emit(self, *events: KnownEvent) -> None:
         for event in events:
@@ -95,38 +128,12 @@ class Stage:
         for _ in range(2):  # new panels are laid out, and then learn their size
             await self.pilot.pause()
 
-    async def press(self, *keys: str) -> None:
-        await self.pilot.press(*keys)
-        await self.pilot.pause()
-
-    async def type(self, text: str) -> None:
-        """Type as fast as a terminal sends: all keys are there before the first is acted on."""
-        for character in text:
-            key = "enter" if character == "\n" else _character_to_key(character)
-            self.app.post_message(events.Key(key, "\r" if character == "\n" else character))
-        await self.pilot.pause()
-
     async def send(self, text: str) -> None:
         """Type and press Enter, and wait out the moment in which it could have been a paste."""
         await self.type(text)
         await self.press("enter")
         await self.pilot.pause(0.06)
         await self.show()
-
-    def screen(self) -> list[str]:
-        """The cells, as lines of text."""
-        strips = self.app.screen._compositor.render_strips()
-        return ["".join(segment.text for segment in strip) for strip in strips]
-
-    def text(self) -> str:
-        return "\n".join(self.screen())
-
-    def toasts(self) -> str:
-        """What toasts say, as they were given."""
-        return "\n".join(notification.message for notification in self.app._notifications)
-
-    def panel(self, run_id: str) -> Panel:
-        return self.console.wall._panels[run_id]
 
 
 OpenStage = Callable[..., AbstractAsyncContextManager[Stage]]

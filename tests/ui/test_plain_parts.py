@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
+from textual.binding import Binding
 
+from dashboard.core.events import MessageForwarded
 from dashboard.core.messages import Lane, MessageState, Preset, ReturnReason, Sender, SenderKind
 from dashboard.core.views import MessageView, RunState, RunView
-from dashboard.ui.commands import COMMANDS, Mode, footer
+from dashboard.ui.commands import COMMANDS, Mode, footer, palette, refusals, transport
 from dashboard.ui.drafts import Drafts, Target
 from dashboard.ui.glyphs import ASCII, UNICODE, choose_glyphs
-from dashboard.ui.receipts import SLOW, Sending, receipt_line, sending_line
+from dashboard.ui.receipts import SLOW, Sending, fate_words, receipt_line, sending_line
 from dashboard.ui.screens.console import Console
+from dashboard.ui.screens.replaying import ReplayConsole
 from dashboard.ui.widgets.delegation_tree import TONES
 from dashboard.ui.widgets.panel import STATE_STYLES
 from dashboard.ui.widgets.wall import LOWEST, NARROWEST, fit
@@ -64,10 +67,10 @@ class TestReceipts:
             (MessageState.QUEUED, None, "pending", "◌ pending · subagent-a#1 reads it at its next round"),
             (MessageState.UNBOUND, None, "pending", "◌ pending · for the next subagent-a#1 that starts"),
             (MessageState.DELIVERED, None, "read", "✓ read in round 4 · subagent-a#1, after 2.1s"),
-            (MessageState.EXPIRED, None, "returned", "↩ expired unread · subagent-a#1"),
+            (MessageState.EXPIRED, None, "returned", "↩ expired unread · subagent-a#1 · r sends it on"),
             (
                 MessageState.UNDELIVERABLE, ReturnReason.HOST_LOST, "returned",
-                "↩ returned · subagent-a#1: the host process died",
+                "↩ returned · subagent-a#1: the host process died · r sends it on",
             ),
         ],
     )  # fmt: skip
@@ -87,7 +90,16 @@ class TestReceipts:
     def test_what_was_edited_says_so_whatever_became_of_it(self, state: MessageState) -> None:
         view = self.view(state, ReturnReason.RUN_ENDED)
         view.edited, view.edited_by = True, "bob"
-        assert receipt_line(view, None, UNICODE).words.endswith(" · edited by bob")
+        assert fate_words(view, None)[1].endswith(", edited by bob")
+
+    def test_what_was_sent_on_says_to_whom_and_is_not_offered_again(self) -> None:
+        view = self.view(MessageState.UNDELIVERABLE, ReturnReason.HOST_LOST)
+        view.forwarded.append(
+            MessageForwarded(message_id="m", to="subagent-b#1", session_id="s", as_id="m2", by="ana")
+        )
+        words = receipt_line(view, None, UNICODE).words
+        assert words.endswith(" · sent on to subagent-b#1")
+        assert "r sends it on" not in words
 
     def test_a_held_message_says_who_holds_it_and_that_nothing_reads_it(self) -> None:
         view = self.view(MessageState.QUEUED)
@@ -138,13 +150,28 @@ class TestCommands:
 
     def test_every_command_has_an_action_on_the_screen(self) -> None:
         for command in COMMANDS:
-            assert callable(getattr(Console, f"action_{command.action.partition('(')[0]}")), command.id
+            screen = ReplayConsole if Mode.REPLAY in command.modes else Console
+            assert callable(getattr(screen, f"action_{command.action.partition('(')[0]}")), command.id
 
     def test_the_footer_names_only_what_works_in_its_mode(self) -> None:
         for mode in Mode:
             assert all(mode in command.modes for command in footer(mode))
         assert "send" in {command.id for command in footer(Mode.WRITE)}
         assert "send" not in {command.id for command in footer(Mode.WATCH)}
+
+    def test_in_a_replay_each_key_of_a_live_console_acts_or_says_why_it_does_not(self) -> None:
+        live = {key for command in COMMANDS if Mode.WATCH in command.modes for key in command.keys.split(",")}
+        acts = {key for command in COMMANDS if Mode.REPLAY in command.modes for key in command.keys.split(",")}
+        refused = [key for binding in refusals() if isinstance(binding, Binding) for key in binding.key.split(",")]
+        assert sorted(refused) == sorted(live - acts)
+
+    def test_what_moves_a_recording_is_named_once_at_the_foot_and_only_in_a_replay(self) -> None:
+        moving = {command.id for command in transport()}
+        assert moving == {"play", "step", "next_mail", "next_error", "faster", "slower"}
+        assert all(command.modes == (Mode.REPLAY,) and command.label for command in transport())
+        for mode in Mode:
+            assert not moving & {command.id for command in footer(mode)}
+        assert moving <= {command.id for command in palette(Mode.REPLAY)}
 
 
 class TestGrid:

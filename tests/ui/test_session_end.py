@@ -37,6 +37,8 @@ class TestTheHost:
             assert "↩ returned · subagent-researcher#1: the host process died" in s.text()
             assert "▌ operator ana · returned unread" in s.text()
             assert "▌ are you there?" in s.text()
+            assert "the session is lost: nothing in it reads mail any more" in s.text()
+            assert "m writes to" not in s.text()
             await s.press("at")
             assert not isinstance(s.app.screen, Picker)
             assert "The session is over" in s.toasts()

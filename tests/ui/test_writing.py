@@ -301,7 +301,7 @@ class TestThePicker:
             await s.press("at")
             picker = s.app.screen
             assert isinstance(picker, Picker)
-            assert [choice.target.name for choice in picker._shown] == [
+            assert [choice.name for choice in picker._shown] == [
                 "main",
                 "subagent-researcher#2",
                 "subagent-writer",
@@ -320,7 +320,7 @@ class TestThePicker:
             await s.type(query)
             picker = s.app.screen
             assert isinstance(picker, Picker)
-            assert picker._shown[0].target.name == first
+            assert picker._shown[0].name == first
 
     async def test_with_no_match_enter_picks_nothing_and_escape_leaves(self, stage: OpenStage) -> None:
         async with stage() as s:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dashboard.core.errors import JournalError
 from dashboard.core.events import (
     ControlRefused,
+    ControlRequested,
     KnownEvent,
     MessageBound,
     NoticeLevel,
@@ -66,6 +67,8 @@ def follow(ledger: Ledger, event: KnownEvent | Unknown, at: int) -> None:
             for run in ledger.runs():
                 if run.live:  # it was not ended properly, and still nobody will read its mail (A1)
                     return_open(ledger, ledger.open_of(run.run_id), ReturnReason.RUN_ENDED, at)
+        case ControlRequested() if ledger.over is not None:
+            refuse_open_controls(ledger, "the session is over, and no host is there to do it", at)
         case _:
             pass
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from typing import ClassVar
 
 from textual import events, on
@@ -18,8 +19,8 @@ from dashboard.core.sessions import HostState, OperatorSession
 from dashboard.ui.commands import Mode, bindings
 from dashboard.ui.glyphs import Glyphs
 from dashboard.ui.screens.confirm import Confirm
+from dashboard.ui.screens.forwarding import ForwardingScreen
 from dashboard.ui.screens.help import Help
-from dashboard.ui.screens.writing import OVER, WritingScreen
 from dashboard.ui.toasts import toasts
 from dashboard.ui.widgets.bars import ReceiptBar, StatusBar
 from dashboard.ui.widgets.delegation_tree import DelegationTree
@@ -34,7 +35,7 @@ SMALLEST = (40, 12)
 LOW = 20  # cells down, under which what opens over the console leaves out its margins
 
 
-class Console(WritingScreen):
+class Console(ForwardingScreen):
     """Wall, tree, composer, and the lines around them.
 
     Args:
@@ -43,6 +44,8 @@ class Console(WritingScreen):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = bindings(Mode.WATCH)
+    MODES: ClassVar[tuple[Mode, ...]] = (Mode.WATCH, Mode.WRITE)  # the first while nothing is written
+    MEANWHILE: ClassVar[str] = "The agents go on."
     AUTO_FOCUS = ""
 
     def __init__(self, session: OperatorSession, glyphs: Glyphs) -> None:
@@ -86,7 +89,7 @@ class Console(WritingScreen):
         if too_small and self.mode is Mode.WRITE:
             self._watch()  # nobody should type what cannot be seen; the draft is kept
         self.query_one("#too-small", Static).update(
-            f"{width}x{height} is too small: the console needs {SMALLEST[0]}x{SMALLEST[1]}.\nThe agents go on."
+            f"{width}x{height} is too small: the console needs {SMALLEST[0]}x{SMALLEST[1]}.\n{self.MEANWHILE}"
         )
         self._slow_due = True
 
@@ -108,10 +111,15 @@ class Console(WritingScreen):
             self._slow_due = True
             self._tell(changes)
 
+    @property
+    def _lively(self) -> bool:
+        """Whether each frame has to look for news."""
+        return self._feed.projection.at_work
+
     async def take_slow_frame(self) -> None:
         """Bring what need not follow each frame up to date; while nothing runs, this looks for news as well."""
         await self.take_frame()
-        if self._feed.projection.at_work:
+        if self._lively:
             self._fast.resume()
         else:
             self._fast.pause()
@@ -135,7 +143,7 @@ class Console(WritingScreen):
             return
         self._slow_due = True
         if self._host.state is HostState.LOST:
-            self._say("The host process died. Its runs are lost, unread mail came back; q leaves.", "error")
+            self._say("The host process died. Its runs are lost. Unread mail came back: r sends it on.", "error")
         elif self._host.state is HostState.NOT_RESPONDING:
             self._say("The host does not respond. Mail waits for it; nothing is lost.", "warning")
         elif self._host.state is HostState.CLOSED and before is not HostState.STARTING:
@@ -149,15 +157,27 @@ class Console(WritingScreen):
             self._say(f"{error}. Still trying.", "error")
 
     def _tell(self, changes: Changes) -> None:
-        for text, severity in toasts(changes, self._feed.projection.runs, self._session.operator, self._opened_at):
+        runs, operator = self._feed.projection.runs, self._session.operator
+        for text, severity in toasts(changes, runs, operator, self._is_news):
             self._say(text, severity)
+
+    def _is_news(self, seq: int, at: int) -> bool:  # noqa: ARG002 - a replay goes by the first, this by the second
+        """Whether what has this place and this instant is new to who looks; what was before they came is not."""
+        return at >= self._opened_at
+
+    def _played(self) -> Sequence[tuple[str, str]]:
+        """Give what stands in the place of the host where a recording is played."""
+        return ()
 
     def _show_status(self, now: int) -> None:
         projection = self._feed.projection
         self.status_bar.show(
-            self._session.session_id, projection.title, projection.counts(), self._host, now, self._glyphs
-        )
+            self._session.session_id, projection.title, projection.counts(), self._host, now, self._glyphs,
+            self._played(),
+        )  # fmt: skip
         self.composer.show_hidden(self.wall.hidden, zoomed=self.wall.zoomed)
+        if self.mode is Mode.WATCH:
+            self.composer.show_hint(self._hint(self._chosen_run), self._drafts.unsent())
 
     # ── selecting and looking ───────────────────────────────────────────────────────────────────────────────────
 
@@ -211,14 +231,14 @@ class Console(WritingScreen):
         """Select a run: its panel comes into sight, and ``m`` writes to it."""
         self.wall.choose(run_id, self._session.now())
         self.tree_view.sync(run_id)
-        if self.mode is Mode.WATCH:
+        if self.mode is not Mode.WRITE:
             self._watch()
 
     # ── the session as a whole ──────────────────────────────────────────────────────────────────────────────────
 
     async def action_help(self) -> None:
         """Show every key."""
-        await self.app.push_screen(Help())
+        await self.app.push_screen(Help(self.MODES))
 
     def action_palette(self) -> None:
         """Find a command by name."""
@@ -231,7 +251,7 @@ class Console(WritingScreen):
     async def action_stop_all(self) -> None:
         """Stop every run and end the session, once that is confirmed."""
         live = [run for run in self._feed.projection.runs.values() if run.live]
-        if self._host.state in OVER:
+        if self._host.state.over:
             self._say("Nothing runs any more; q leaves.")
             return
         working = sum(not run.idle for run in live)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -26,16 +27,34 @@ HEADS = (
 )
 
 
+TITLES = {
+    Mode.WATCH: "While watching, single keys act",
+    Mode.WRITE: "While writing, the composer has the keys",
+    Mode.REPLAY: "In a replay, single keys move the recording; nothing is sent",
+}
+SPELLED = {
+    "at": "@", "colon": ":", "equals_sign": "=", "full_stop": ".", "minus": "-", "plus": "+", "question_mark": "?",
+}  # fmt: skip
+
+
 class Help(ModalScreen[None]):
-    """The keys of both modes, and what the three ways of writing mean."""
+    """The keys of what the console is for now, and what its words mean.
+
+    Args:
+        modes: whose keys.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [("escape,ctrl+g,q,question_mark,enter", "dismiss(None)", "Leave")]
+
+    def __init__(self, modes: Sequence[Mode]) -> None:
+        super().__init__()
+        self._modes = modes
 
     def compose(self) -> ComposeResult:
         """Lay out the keys."""
         with Vertical(classes="box wide"):
             with VerticalScroll():
-                yield Static(help_text())
+                yield Static(help_text(self._modes))
             yield Static(" ↑ ↓ PgUp PgDn scroll   Esc leave", markup=False, classes="keys")
 
     def on_mount(self) -> None:
@@ -44,23 +63,20 @@ class Help(ModalScreen[None]):
         self.set_focus(self.query_one(VerticalScroll))  # so that it can be scrolled where it does not fit
 
 
-def help_text() -> Content:
-    """Give the keys of both modes as one text."""
+def help_text(modes: Sequence[Mode]) -> Content:
+    """Give the keys of some modes as one text."""
     lines: list[Content] = []
-    titles = {
-        Mode.WATCH: "While watching, single keys act",
-        Mode.WRITE: "While writing, the composer has the keys",
-    }
-    for mode, title in titles.items():
-        lines.append(Content.styled(title, "bold $primary"))
+    for mode in modes:
+        lines.append(Content.styled(TITLES[mode], "bold $primary"))
         for command in COMMANDS:
             if mode in command.modes:
-                keys = command.keys.replace("question_mark", "?").replace("colon", ":").replace("at,", "@,")
-                lines.append(Content.assemble((f"  {keys.replace(',', '  ').ljust(18)}", "bold"), command.help))
+                keys = "  ".join(SPELLED.get(key, key) for key in command.keys.split(","))
+                lines.append(Content.assemble((f"  {keys.ljust(18)}", "bold"), command.help))
         lines.append(Content(""))
-    lines.append(Content.styled("How a run reads what you write (Tab changes it)", "bold $primary"))
-    lines.extend(Content.assemble((f"  {preset.words:<18}", "bold"), preset.means) for preset in Preset)
-    lines.append(Content(""))
+    if Mode.WRITE in modes:
+        lines.append(Content.styled("How a run reads what you write (Tab changes it)", "bold $primary"))
+        lines.extend(Content.assemble((f"  {preset.words:<18}", "bold"), preset.means) for preset in Preset)
+        lines.append(Content(""))
     lines.append(Content.styled("What a panel's head says", "bold $primary"))
     lines.extend(Content.assemble((f"  {head:<18}", "bold"), says) for head, says in HEADS)
     return Content("\n").join(lines)

@@ -1,10 +1,10 @@
-"""The ``@`` picker: any run by a few letters of its name."""
+"""The picker: anything that has a name, by a few letters of it. ``@`` picks a run to write to."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Generic, TypeVar
 
 from textual import on
 from textual.app import ComposeResult
@@ -22,36 +22,41 @@ from dashboard.ui.drafts import Target
 from dashboard.ui.glyphs import Glyphs
 from dashboard.ui.widgets.panel import STATE_STYLES
 
+T = TypeVar("T")
+
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(Generic[T]):
     """One row of the picker.
 
     Args:
-        target: where a message would go.
-        glyph: the run's state as a glyph.
-        words: the run's state, or what the label stands for.
+        value: what is picked.
+        name: what it is found by.
+        glyph: its state as a glyph.
+        words: its state, or what it stands for.
         style: the colour of the state.
-        task: the beginning of the run's task.
+        more: what else is known of it, as far as there is room.
     """
 
-    target: Target
+    value: T
+    name: str
     glyph: str
     words: str
     style: str
-    task: str = ""
+    more: str = ""
 
 
-def choices(projection: Projection, glyphs: Glyphs) -> list[Choice]:
+def choices(projection: Projection, glyphs: Glyphs) -> list[Choice[Target]]:
     """Give what can be picked: the runs that read mail, then the labels that the roster can still spawn."""
     runs = [run for run in projection.runs.values() if run.live and run.reading]
     found = [
         Choice(
-            target=Target(run.run_id, run.name),
+            value=Target(run.run_id, run.name),
+            name=run.name,
             glyph=glyphs.states[run.state],
             words=f"{run.state} r{run.round}",
             style=STATE_STYLES[run.state],
-            task=sanitize_line(run.task, 120),
+            more=sanitize_line(run.task, 120),
         )
         for run in runs
     ]
@@ -59,31 +64,38 @@ def choices(projection: Projection, glyphs: Glyphs) -> list[Choice]:
         live = [run for run in runs if run.label == label]
         if len(live) != 1:
             words = f"{len(live)} live runs: pick one" if live else "waits for the next one to start"
-            found.append(Choice(Target(label, label), glyphs.pending, words, "$faint"))
+            found.append(Choice(Target(label, label), label, glyphs.pending, words, "$faint"))
     return found
 
 
-def rank(query: str, offered: Sequence[Choice]) -> list[Choice]:
+def why_none(projection: Projection, query: str) -> str:
+    """Say why no run fits: one of that name may just have ended."""
+    search = FuzzySearch()
+    ended = [run for run in projection.runs.values() if not run.live and search.match(query, run.name)[0] > 0]
+    if not ended:
+        return "no run fits; Esc leaves"
+    return f"{sanitize_line(ended[-1].name, 60)} is {ended[-1].state} and reads nothing more; Esc leaves"
+
+
+def rank(query: str, offered: Sequence[Choice[T]]) -> list[Choice[T]]:
     """Give the choices that fit a query, the best first. An exact name comes before everything else."""
     query = query.strip().removeprefix("@")
     if not query:
         return list(offered)
     search = FuzzySearch()
-    scored = [
-        (choice.target.name == query, search.match(query, choice.target.name)[0], choice) for choice in offered
-    ]
+    scored = [(choice.name == query, search.match(query, choice.name)[0], choice) for choice in offered]
     fitting = [entry for entry in scored if entry[0] or entry[1] > 0]
     fitting.sort(key=lambda entry: (-entry[0], -round(entry[1], 3)))  # equal scores keep the order of the roster
     return [choice for _, _, choice in fitting]
 
 
-class Picker(ModalScreen[Target | None]):
+class Picker(ModalScreen[T | None]):
     """Type a few letters, move with the arrows, Enter picks, Esc leaves.
 
     Args:
-        projection: the runs to pick from.
-        glyphs: the set in use.
+        offer: gives what can be picked now.
         why: what will be done with the pick.
+        none: says why nothing fits a query.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -95,12 +107,12 @@ class Picker(ModalScreen[Target | None]):
         ("up,shift+tab", "move(-1)", "Previous"),
     ]
 
-    def __init__(self, projection: Projection, glyphs: Glyphs, why: str) -> None:
+    def __init__(self, offer: Callable[[], Sequence[Choice[T]]], why: str, none: Callable[[str], str]) -> None:
         super().__init__()
-        self._projection = projection
-        self._glyphs = glyphs
+        self._offered = offer
         self._why = why
-        self._shown: list[Choice] = []
+        self._none = none
+        self._shown: list[Choice[T]] = []
         self._query: str | None = None
 
     def compose(self) -> ComposeResult:
@@ -127,13 +139,13 @@ class Picker(ModalScreen[Target | None]):
         self._offer(self.query_one(Input).value)  # the query as it is now: its message may be on its way still
         at = self.query_one(OptionList).highlighted
         if at is not None and self._shown:
-            self.dismiss(self._shown[at].target)
+            self.dismiss(self._shown[at].value)
 
     @on(OptionList.OptionSelected)
     def pick_clicked(self, event: OptionList.OptionSelected) -> None:
         """Pick the row that was clicked."""
         event.stop()
-        self.dismiss(self._shown[event.option_index].target)
+        self.dismiss(self._shown[event.option_index].value)
 
     def action_move(self, step: int) -> None:
         """Mark another row, while the query keeps the keys."""
@@ -145,17 +157,17 @@ class Picker(ModalScreen[Target | None]):
         if query == self._query:
             return
         self._query = query
-        self._shown = rank(query, choices(self._projection, self._glyphs))
+        self._shown = rank(query, self._offered())
         options = self.query_one(OptionList)
         options.clear_options()
-        width = max((len(choice.target.name) for choice in self._shown), default=0)
+        width = max((len(choice.name) for choice in self._shown), default=0)
         options.add_options(
             Option(
                 Content.assemble(
                     (f"{choice.glyph} ", choice.style),
-                    (sanitize_line(choice.target.name, 60).ljust(width + 2), "bold"),
+                    (sanitize_line(choice.name, 60).ljust(width + 2), "bold"),
                     (f"{choice.words}  ", choice.style),
-                    (choice.task, "$faint"),
+                    (choice.more, "$faint"),
                 )
             )
             for choice in self._shown
@@ -163,14 +175,4 @@ class Picker(ModalScreen[Target | None]):
         if self._shown:
             options.highlighted = 0
         else:
-            options.add_option(Option(Content.styled(self._why_none(query), "$faint"), disabled=True))
-
-    def _why_none(self, query: str) -> str:
-        """Say why nothing fits: a run of that name may just have ended."""
-        search = FuzzySearch()
-        ended = [
-            run for run in self._projection.runs.values() if not run.live and search.match(query, run.name)[0] > 0
-        ]
-        if not ended:
-            return "no run fits; Esc leaves"
-        return f"{sanitize_line(ended[-1].name, 60)} is {ended[-1].state} and reads nothing more; Esc leaves"
+            options.add_option(Option(Content.styled(self._none(query), "$faint"), disabled=True))

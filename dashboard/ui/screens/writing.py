@@ -16,14 +16,13 @@ from dashboard.ui.drafts import Drafts, Target
 from dashboard.ui.feed import Feed
 from dashboard.ui.glyphs import Glyphs
 from dashboard.ui.outbox import Outbox
-from dashboard.ui.screens.picker import Picker
+from dashboard.ui.screens.picker import Picker, choices, why_none
 from dashboard.ui.widgets.bars import KeyBar
 from dashboard.ui.widgets.composer import Composer, DraftArea
 from dashboard.ui.widgets.wall import Wall
 from dashboard.ui.wording import plural
 
 AT_ONCE = 300_000  # microseconds in which a refusal still finds the operator where Enter was pressed
-OVER = (HostState.CLOSED, HostState.LOST)
 _LINE_KEYS = keys_of("send", "newline")
 
 
@@ -154,7 +153,7 @@ class WritingScreen(Screen[None]):
             self._outbox.settle(message.id)
 
     async def _pick(self, why: str, then: Callable[[Target], None]) -> None:
-        if self._host.state in OVER:
+        if self._host.state.over:
             self._say("The session is over: nothing in it reads mail any more.", "warning")
             return
 
@@ -162,7 +161,11 @@ class WritingScreen(Screen[None]):
             if target is not None:
                 then(target)
 
-        await self.app.push_screen(Picker(self._feed.projection, self._glyphs, sanitize_line(why, 100)), chosen)
+        projection, glyphs = self._feed.projection, self._glyphs
+        picker = Picker(
+            lambda: choices(projection, glyphs), sanitize_line(why, 100), lambda query: why_none(projection, query)
+        )
+        await self.app.push_screen(picker, chosen)
 
     def _write_to(self, target: Target) -> None:
         if target.address in self._feed.projection.runs:
@@ -171,17 +174,22 @@ class WritingScreen(Screen[None]):
         self.keys.show(Mode.WRITE)
 
     def _watch(self) -> None:
-        run = self._feed.projection.runs.get(self.wall.chosen or "")
-        self.composer.watching(self._hint(run), self._drafts.unsent())
-        self.keys.show(Mode.WATCH)
+        self.composer.watching(self._hint(self._chosen_run), self._drafts.unsent())
+        self.keys.show(self.mode)
         self.set_focus(self.wall)
 
+    @property
+    def _chosen_run(self) -> RunView | None:
+        return self._feed.projection.runs.get(self.wall.chosen or "")
+
     def _hint(self, run: RunView | None) -> str:
+        if self._host.state.over:
+            return f"the session is {self._host.state}: nothing in it reads mail any more   q leaves"
         if run is None:
             return "no run yet"
         if run.live and run.reading:
-            return f"m writes to {run.name}"
-        return f"{run.name} {'is ' + run.state if run.reading else 'has no inbox'}"
+            return f"m writes to {run.name}   @ picks another"
+        return f"{run.name} {'is ' + run.state if run.reading else 'has no inbox'}   @ picks another"
 
     def _say(self, text: str, severity: str = "information") -> None:
         self.app.notify(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from rich.cells import cell_len
 from textual.content import Content
@@ -11,7 +11,7 @@ from textual.widgets import Static
 from dashboard.core.projection import Counts
 from dashboard.core.sanitize import sanitize_line
 from dashboard.core.sessions import HostState, HostStatus
-from dashboard.ui.commands import Mode, footer
+from dashboard.ui.commands import Command, Mode, footer
 from dashboard.ui.glyphs import Glyphs
 from dashboard.ui.receipts import ReceiptLine
 from dashboard.ui.wording import amount, duration
@@ -22,6 +22,7 @@ _HOST_STYLES = {
     HostState.NOT_RESPONDING: "$warning bold",
     HostState.CLOSED: "$faint",
     HostState.LOST: "$error bold",
+    HostState.REPLAY: "$replay bold",
 }
 _TONES = {"pending": "$operator", "read": "$success", "withdrawn": "$warning", "returned": "$error"}
 
@@ -30,7 +31,14 @@ class StatusBar(Static):
     """The session in one line."""
 
     def show(
-        self, session_id: str, title: str, counts: Counts, host: HostStatus, now: int, glyphs: Glyphs
+        self,
+        session_id: str,
+        title: str,
+        counts: Counts,
+        host: HostStatus,
+        now: int,
+        glyphs: Glyphs,
+        played: Sequence[tuple[str, str]] = (),
     ) -> None:
         """Say what the session is, what its runs are doing, and how its host is.
 
@@ -41,13 +49,14 @@ class StatusBar(Static):
             host: what is known of the host.
             now: microseconds since the epoch, UTC.
             glyphs: the set in use.
+            played: what is said of a recording, each with its style, in the place of the host.
         """
         words = str(host.state)
         if host.state is HostState.NOT_RESPONDING:
             words += f" for {duration(now - host.heartbeat_at)}"
         # what matters most comes first; the last of these are left out where there is no room
         facts = [
-            (f"host {words}", _HOST_STYLES[host.state]),
+            *(played or [(f"host {words}", _HOST_STYLES[host.state])]),
             (f"{counts.asking} {'needs' if counts.asking == 1 else 'need'} you", "$warning bold")
             if counts.asking
             else None,
@@ -92,7 +101,17 @@ class KeyBar(Static):
 
     def show(self, mode: Mode) -> None:
         """Name the keys that work now."""
-        parts: list[tuple[str, str]] = []
-        for command in footer(mode):
-            parts.extend([(f" {command.shown}", "bold $primary"), (f" {command.label} ", "$faint")])
-        self.update(Content.assemble(*parts))
+        self.update(key_words(footer(mode)))
+
+
+def key_words(commands: Iterable[Command], style: str = "bold $primary") -> Content:
+    """Give the keys of some commands on a line, each with what it does.
+
+    Args:
+        commands: in order.
+        style: of the keys.
+    """
+    parts: list[tuple[str, str]] = []
+    for command in commands:
+        parts.extend([(f" {command.shown}", style), (f" {command.label} ", "$faint")])
+    return Content.assemble(*parts)

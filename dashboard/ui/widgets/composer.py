@@ -94,6 +94,7 @@ class Composer(Vertical):
         self._glyphs = glyphs
         self.area = DraftArea()
         self._hint = Static(id="hint")
+        self._hinted = ("", "")
         self._target: Target | None = None
         self._draft = Draft()
 
@@ -117,21 +118,36 @@ class Composer(Vertical):
         self.area.display = False
 
     def watching(self, hint: str, unsent: int) -> None:
-        """Show that single keys act now, and what ``m`` would do.
+        """Show that single keys act now, and what they would do.
 
         Args:
-            hint: what ``m`` does now.
+            hint: what writing does now.
             unsent: how many drafts are kept.
         """
         self.set_class(False, "writing")
         self._target = None
         self.area.display, self._hint.display = False, True
         self.border_title = Content.styled("watch", "bold")
+        self.show_hint(hint, unsent)
+
+    def show_hint(self, hint: str, unsent: int) -> None:
+        """Show what writing would do now, if that has changed; as for ``watching``."""
         drafts = f"   {unsent} unsent {'draft' if unsent == 1 else 'drafts'} kept" if unsent else ""
-        words = sanitize_line(hint, 80)
-        self._hint.update(
-            Content.assemble((words, "$faint"), ("   @ picks another", "$faint"), (drafts, "$warning"))
-        )
+        words = sanitize_line(hint, 110)
+        if self._hinted != (words, drafts):
+            self._hinted = words, drafts
+            self._hint.update(Content.assemble((words, "$faint"), (drafts, "$warning")))
+
+    def replaying(self, title: Content, keys: Content) -> None:
+        """Stand there without taking any word: a recording is played, and these keys move it.
+
+        Args:
+            title: what this is, and where it has come to.
+            keys: the keys, and what they do.
+        """
+        self.set_class(True, "replaying")
+        self.border_title = title
+        self._hint.update(keys)
 
     def show_hidden(self, hidden: int, *, zoomed: bool) -> None:
         """Say how many panels are out of sight, and which key brings them back; nothing while writing.

@@ -154,6 +154,21 @@ class TestOpenControls:
         assert refused == ControlRefused(control_id="ctl_3", reason=why, run_id="r")
         assert desk.ledger.open_controls() == []
 
+    @pytest.mark.parametrize("how", ["closed", "lost"])
+    def test_what_is_asked_of_a_session_that_is_over_is_refused_at_once(self, desk: Desk, how: str) -> None:
+        """A console may ask in the moment in which the session ends: it must not wait for ever."""
+        desk.start(R1, RESEARCHER)
+        if how == "closed":
+            desk.append(SessionClosed(reason="done"))
+        else:
+            with desk.ledger.transaction():
+                mailroom.reap(desk.ledger, desk.clock())
+        desk.append(ControlRequested(control_id="ctl_1", action=ControlAction.STOP_SESSION, by="ana"))
+        assert desk.events(Event)[-1] == ControlRefused(
+            control_id="ctl_1", reason="the session is over, and no host is there to do it"
+        )
+        assert desk.ledger.open_controls() == []
+
 
 class TestReaping:
     def reap(self, desk: Desk) -> int:
