@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from tests.bench import loop_overhead, mail_costs
+from tests.bench import idle_console, loop_overhead, mail_costs, processes
 
 
 def main() -> None:
     """Run them all."""
-    for bench in (mail_costs, loop_overhead):
-        print(f"\n{bench.__doc__}")  # noqa: T201
+    for bench in (mail_costs, loop_overhead, processes, idle_console):
+        print(f"\n{bench.__doc__}")
         bench.main()
 
 

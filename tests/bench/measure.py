@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 ROUNDS = 7
 
@@ -28,10 +28,16 @@ def alternated(baseline: Callable[[], int], subject: Callable[[], int]) -> tuple
     return statistics.median(times[0]), statistics.median(times[1])
 
 
+def percentiles(times: Sequence[float]) -> tuple[float, float]:
+    """Give the median and the 99th percentile of some times."""
+    ordered = sorted(times)
+    return statistics.median(ordered), ordered[min(len(ordered) - 1, round(len(ordered) * 0.99))]
+
+
 def report(what: str, baseline: tuple[str, float], subject: tuple[str, float]) -> None:
     """Print one figure beside its baseline, and their ratio."""
     (base_name, base), (name, measured) = baseline, subject
-    print(f"{what:<34} {name} {micro(measured):>10}   {base_name} {micro(base):>10}   {measured / base:6.2f}x")  # noqa: T201
+    print(f"{what:<34} {name} {micro(measured):>10}   {base_name} {micro(base):>10}   {measured / base:6.2f}x")
 
 
 def micro(seconds: float) -> str:
