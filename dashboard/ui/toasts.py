@@ -5,19 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 from dashboard.core.changes import Changes, Refused
-from dashboard.core.events import ControlAction, NoticeLevel
+from dashboard.core.deeds import deed
+from dashboard.core.events import NoticeLevel
 from dashboard.core.views import RunView
-
-_ASKED = {
-    ControlAction.STOP_SESSION: "stop all",
-    ControlAction.CANCEL: "stop {run}",
-    ControlAction.CANCEL_SUBTREE: "stop {run} and all below it",
-    ControlAction.PAUSE: "pause {run}",
-    ControlAction.STEP: "let {run} make one round",
-    ControlAction.RESUME: "let {run} go on",
-    ControlAction.ALLOW: "allow a tool of {run}",
-    ControlAction.DENY: "deny a tool of {run}",
-}
 
 
 def toasts(
@@ -58,6 +48,6 @@ def refusal_words(refused: Refused, runs: Mapping[str, RunView], operator: str) 
     if asked is None:
         return f"The host refused a request: {reason}"
     run = runs.get(asked.run_id or "")
-    deed = _ASKED[asked.action].format(run=run.name if run else "a run")
+    asked_for = deed(asked.action, run.name if run else "a run")
     whose = "" if asked.by == operator else f", which {asked.by or 'somebody'} asked for"
-    return f"The host did not {deed}{whose}: {reason}"
+    return f"The host did not {asked_for}{whose}: {reason}"

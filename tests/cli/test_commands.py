@@ -30,7 +30,7 @@ def test_the_version_is_told(state_home: Path) -> None:
     assert done.stdout.startswith("dashboard, version ")
 
 
-@pytest.mark.parametrize("arguments", [("demo",), ("attach",)])
+@pytest.mark.parametrize("arguments", [("demo",), ("attach",), ("replay", "20260101-000000-aaaa")])
 def test_without_a_terminal_the_console_says_so_and_exits_2(state_home: Path, arguments: tuple[str, ...]) -> None:
     done = dashboard(*arguments, home=state_home)
     assert done.returncode == 2

@@ -64,7 +64,7 @@ def test_an_operator_redirects_one_researcher_detaches_and_comes_back_to_the_rep
     assert "Operator leads" in report
 
 
-def test_an_idle_main_answers_a_follow_up_and_stop_all_ends_the_session(
+def test_an_idle_main_answers_a_follow_up_stop_all_ends_the_session_and_a_replay_shows_it_again(
     sessions: Sessions, tmp_path: Path
 ) -> None:
     logs = small_logs(tmp_path)
@@ -80,6 +80,14 @@ def test_an_idle_main_answers_a_follow_up_and_stop_all_ends_the_session(
         terminal.rest(0.6)  # it is deaf for its first moments
         terminal.send("\t\r")
         terminal.until("host closed")
+        terminal.send("q")
+        assert terminal.ended() == 0
+    with sessions.console("replay", sessions.folder.name) as terminal:
+        terminal.until("read-only: nothing is sent")
+        terminal.send("n")
+        terminal.until(lambda text: "paused" in text and "operator ana wrote to main" in text)
+        terminal.send("n")
+        terminal.until("main read operator ana's message in round")
         terminal.send("q")
         assert terminal.ended() == 0
     projection = sessions.projection()
