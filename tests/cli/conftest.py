@@ -56,11 +56,6 @@ class Hosted:
         self._read += len(taken)
         return taken
 
-    async def read_something(self, run_id: str) -> None:
-        """Let a run come to boundaries until one of them had mail."""
-        while not await self.read(run_id):
-            await self.session.changed()
-
     async def end(self, run_id: str, outcome: Outcome = Outcome.ANSWERED) -> None:
         """End a run."""
         boundary = Boundary(BoundaryKind.FINAL, 1, 2, self._read)
@@ -70,6 +65,13 @@ class Hosted:
         """Tell events of a run."""
         for event in events:
             self.session.emit(event)
+
+    async def goes_on(self, doing: asyncio.Future[Result]) -> None:
+        """Wait for news while a command goes on; one that ended instead fails the test with what it told."""
+        if doing.done():
+            done = await doing
+            raise AssertionError(f"it ended with {done.exit_code}: {done.output}{done.stderr}")
+        await self.session.changed()
 
     async def close(self, reason: str = "the test is over") -> None:
         """Close the session, once."""

@@ -36,7 +36,8 @@ class TestSend:
 
     async def test_waiting_it_says_in_which_round_it_was_read(self, hosted: Hosted) -> None:
         sending = asyncio.ensure_future(shell("send", SESSION, "main", "read me", "--wait"))
-        await hosted.read_something("run_main")
+        while not await hosted.read("run_main"):
+            await hosted.goes_on(sending)
         done = await sending
         assert "read in round 2, main, after " in done.output
         assert done.exit_code == Exit.DONE
@@ -44,7 +45,7 @@ class TestSend:
     async def test_waiting_it_says_that_it_came_back_and_why(self, hosted: Hosted) -> None:
         sending = asyncio.ensure_future(shell("send", SESSION, "researcher#1", "late", "--followup", "--wait"))
         while not hosted.session.inbox.messages():
-            await hosted.session.changed()
+            await hosted.goes_on(sending)
         await hosted.end("run_r1", Outcome.ERROR)
         done = await sending
         assert "returned, subagent-researcher#1: the run ended before it read it" in done.output
@@ -128,7 +129,7 @@ async def answered(
     """Ask as a shell does, answer as a host does; gives the action, its run, the exit status and what was told."""
     asking = asyncio.ensure_future(shell("control", SESSION, *arguments))
     while not (controls := await hosted.session.controls()):
-        await hosted.session.changed()
+        await hosted.goes_on(asking)
     (asked,) = controls
     if refused:
         hosted.emit(ControlRefused(control_id=asked.id, reason=refused, run_id=asked.run_id))
@@ -164,7 +165,7 @@ class TestControl:
     async def test_a_host_that_dies_meanwhile_has_refused(self, hosted: Hosted) -> None:
         asking = asyncio.ensure_future(shell("control", SESSION, "pause", "main"))
         while not await hosted.session.controls():
-            await hosted.session.changed()
+            await hosted.goes_on(asking)
         await hosted.close("over")
         done = await asking
         assert "the session was closed" in done.stderr
@@ -173,7 +174,7 @@ class TestControl:
 
 class TestApprovals:
     @staticmethod
-    def ask(hosted: Hosted, approval_id: str, run_id: str) -> None:
+    async def ask(hosted: Hosted, approval_id: str, run_id: str) -> None:
         hosted.emit(
             ApprovalRequested(
                 run_id=run_id,
@@ -183,24 +184,23 @@ class TestApprovals:
                 arguments='{"command":"ls"}',
             )
         )
+        await hosted.written()
 
     async def test_what_waits_is_listed_with_all_that_one_needs_to_decide(self, hosted: Hosted) -> None:
         assert "no tool call waits" in (await shell("control", SESSION, "approvals")).output
-        self.ask(hosted, "a1", "run_r1")
-        await hosted.written()
+        await self.ask(hosted, "a1", "run_r1")
         assert (await shell("control", SESSION, "approvals")).output == (
             "a1 subagent-researcher#1 wants to call shell\n    > command=ls\n"
         )
 
     async def test_the_only_one_needs_no_name(self, hosted: Hosted) -> None:
-        self.ask(hosted, "a1", "run_r1")
+        await self.ask(hosted, "a1", "run_r1")
         action, run_id, status, _ = await answered(hosted, "allow")
         assert (action, run_id, status) == ("allow", "run_r1", Exit.DONE)
 
     async def test_of_several_one_has_to_be_named_and_a_run_will_do(self, hosted: Hosted) -> None:
-        self.ask(hosted, "a1", "run_r1")
-        self.ask(hosted, "a2", "run_r2")
-        await hosted.written()
+        await self.ask(hosted, "a1", "run_r1")
+        await self.ask(hosted, "a2", "run_r2")
         done = await shell("control", SESSION, "allow")
         assert "2 tool calls wait" in done.stderr
         assert "a1 (subagent-researcher#1: shell)" in done.stderr

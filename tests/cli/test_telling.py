@@ -53,7 +53,7 @@ class TestTail:
     async def test_following_it_tells_all_that_comes_until_the_session_is_over(self, hosted: Hosted) -> None:
         following = asyncio.ensure_future(shell("tail", SESSION, "--follow", "--agent", "writer"))
         while not hosted.session.console_seen_at():
-            await asyncio.sleep(0)  # whoever follows is there for the host too
+            await hosted.goes_on(following)  # whoever follows is there for the host too
         hosted.start("run_w", "subagent-writer")
         hosted.emit(says("run_w", "written"), says("run_main", "not asked for"))
         await hosted.close("done")
@@ -68,7 +68,7 @@ class TestTail:
         await hosted.written()
         following = asyncio.ensure_future(shell("tail", SESSION, "--follow", "-n", "1"))
         while not hosted.session.console_seen_at():
-            await asyncio.sleep(0)
+            await hosted.goes_on(following)
         await hosted.close("done")
         lines = (await following).output.splitlines()
         assert lines[0].endswith("| three")

@@ -104,7 +104,8 @@ class TestDoctor:
         monkeypatch.setenv("TERM", term)
         monkeypatch.setattr("dashboard.cli.diagnosis.sys.stdin", SimpleNamespace(isatty=lambda: True))
         monkeypatch.setattr("dashboard.cli.diagnosis.sys.stdout", SimpleNamespace(isatty=lambda: True))
-        monkeypatch.setattr("dashboard.cli.diagnosis.shutil.get_terminal_size", lambda: size)
+        for name, of in zip(("COLUMNS", "LINES"), size, strict=True):
+            monkeypatch.setenv(name, str(of))
         assert [finding.level for finding in found("terminal")] == [level]
 
     @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ MARKED = "<1B>]52;c;aGk=<07><9B>2J<202E>[/dim][@click=app.quit]x[/]"
 
 
 def test_an_operator_redirects_one_researcher_detaches_and_comes_back_to_the_report(sessions: Sessions) -> None:
-    with sessions.console("demo", "--speed", "4") as terminal:
+    with sessions.console("demo", "--speed", "3") as terminal:  # it still has rounds to go once this is typed
         terminal.until("subagent-researcher#2")
         terminal.send("@")
         terminal.until("write to")
@@ -108,6 +108,7 @@ def test_kill_9_of_the_console_in_mid_stream_loses_nothing(sessions: Sessions) -
     seq = sessions.projection().seq
     with sessions.console("attach") as terminal:
         terminal.until("✓ read in round")
+        terminal.send("@res2\r\x07zg")  # its panel alone, from the start: what came later has not hidden it there
         terminal.until("▌ operator ana")
         terminal.until("keep an eye on db.log")
         terminal.send("q")
@@ -139,7 +140,7 @@ def test_hostile_text_reaches_the_terminal_as_marks_and_never_as_a_sequence(
     logs.mkdir()
     (logs / f"{HOSTILE}.log".replace("/", "_")).write_text(f"2026-01-01T10:00:00Z ERROR {HOSTILE} failed\n" * 40)
     (logs / "app.log").write_text(f"2026-01-01T10:00:01Z ERROR the queue refused {HOSTILE}\n" * 40)
-    with sessions.console("demo", str(logs), "--speed", "6") as terminal:
+    with sessions.console("demo", str(logs), "--speed", "4") as terminal:
         terminal.until("researcher#1")
         terminal.send("@res\r")
         terminal.until("write to subagent-researcher")

@@ -81,14 +81,14 @@ def test_a_turn_that_failed_is_told_with_its_run_and_its_cause() -> None:
 async def test_a_console_that_attaches_does_not_tell_again_what_was_told_before(stage: OpenStage) -> None:
     async with stage() as s:
         s.start("r")
-        s.clock.tick(-10)  # while another console was open
+        s.clock.tick(-2)  # while another console was open
         for event in (
             NoticeRaised(level=NoticeLevel.WARNING, text="an old warning"),
             TurnFinished(run_id="r", turn=1, answer="", outcome=Outcome.ERROR, error="an old failure"),
             ControlRefused(control_id="k", reason="an old refusal"),
         ):
             s.emit(event)
-        s.clock.tick(20)
+        s.clock.tick(3)
         s.emit(NoticeRaised(level=NoticeLevel.WARNING, text="a new warning"))
         await s.show()
         assert s.toasts() == "a new warning"

@@ -278,8 +278,17 @@ class Console(ForwardingScreen):
 
 
 async def settle(console: Console, upto: int) -> None:
-    """Fold everything up to a seq and draw it: for screenshots and tests, which do not wait for timers."""
+    """Fold everything up to a seq and draw it: for screenshots and tests, which do not wait for timers.
+
+    Raises:
+        RuntimeError: a frame brought nothing, and what is asked for is not there yet.
+    """
+    projection = console._feed.projection  # noqa: SLF001 - this is the console's own module
     await console.take_frame()  # at least one: a frame of the timer's may be under way still
-    while console._feed.projection.seq < upto:  # noqa: SLF001 - this is the console's own module
+    while projection.seq < upto:
+        before = projection.seq
         await console.take_frame()
+        if projection.seq == before:
+            trouble = console._last_trouble or "no news"  # noqa: SLF001
+            raise RuntimeError(f"the console stays at seq {before} of {upto}: {trouble}")
     await console.take_slow_frame()
