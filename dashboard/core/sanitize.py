@@ -20,6 +20,7 @@ _JOINERS = r"\u200c\u200d"
 
 _SUSPECT = re.compile(f"[{_C0}{_DEL_C1}{_BIDI}{_SEPARATORS}{_INVISIBLE}{_SURROGATES}{_TAGS}{_JOINERS}]")
 _FLAG = re.compile(r"\U0001f3f4[\U000e0061-\U000e007a\U000e0030-\U000e0039]{1,8}\U000e007f")  # England, Wales ...
+_BOUND = re.compile(f"[{_JOINERS}].|.[{_JOINERS}{_TAGS}]", re.DOTALL)  # two that are looked at together
 _SPACES = re.compile(r"[\t ]*\n[\t\n ]*|\t")
 
 
@@ -38,6 +39,20 @@ def sanitize(text: str) -> str:
         return text
     flags = {position for found in _FLAG.finditer(text) for position in range(found.start() + 1, found.end())}
     return _SUSPECT.sub(lambda found: _mark(text, found.start(), flags), text)
+
+
+def settled(text: str) -> int:
+    """Count the first characters whose safe form depends on nothing that may follow the text.
+
+    ``sanitize`` of these, and of the rest with whatever comes then, is ``sanitize`` of the whole.
+
+    Args:
+        text: what has come so far.
+    """
+    cut = len(text) - 1
+    while cut > 0 and _BOUND.match(text, cut - 1):
+        cut -= 1
+    return max(0, cut)
 
 
 def sanitize_line(text: str, limit: int = 400) -> str:

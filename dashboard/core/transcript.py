@@ -37,6 +37,8 @@ class TextEntry:
     at: int  # microseconds since the epoch, UTC
     round: int
     version: int = 0
+    rewritten: int = 0  # how often it was replaced: between two of these it only grew
+    size: int = 0  # characters
     _parts: list[str] = field(default_factory=list)
 
     @property
@@ -46,14 +48,28 @@ class TextEntry:
             self._parts[:] = ["".join(self._parts)]
         return self._parts[0] if self._parts else ""
 
+    def since(self, size: int) -> str:
+        """Give what was added behind so many characters, at the cost of that and not of the whole."""
+        missing = self.size - size
+        found: list[str] = []
+        for part in reversed(self._parts):
+            if missing <= 0:
+                break
+            found.append(part[-missing:])
+            missing -= len(part)
+        return "".join(reversed(found))
+
     def grow(self, text: str) -> None:
         """Add a piece at the end."""
         self._parts.append(text)
+        self.size += len(text)
         self.version += 1
 
     def replace(self, text: str) -> None:
         """Put the stored text in the place of what was streamed."""
         self._parts[:] = [text]
+        self.size = len(text)
+        self.rewritten += 1
         self.version += 1
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.core.sanitize import sanitize, sanitize_line
+from dashboard.core.sanitize import sanitize, sanitize_line, settled
 
 ANYTHING = st.text(st.characters(exclude_categories=()))
 
@@ -93,3 +93,34 @@ def test_a_line_is_one_line_and_not_too_long(text: str, limit: int) -> None:
 def test_a_line_shows_where_lines_ended_and_that_it_was_cut() -> None:
     assert sanitize_line("one\n  two") == "one ⏎ two"
     assert sanitize_line("abcdef", 4) == "abc…"
+
+
+JOINED = st.sampled_from(
+    [
+        "a",
+        " ",
+        "👩",
+        "\u200d",
+        "👧",
+        "\u200c",
+        "\x1b",
+        "\u202e",
+        "e\u0301",
+        "🏴",
+        "\U000e0067",
+        "\U000e0062",
+        "\U000e007f",
+    ]
+)
+
+
+@given(st.one_of(ANYTHING, st.lists(JOINED).map("".join)), st.one_of(ANYTHING, st.lists(JOINED).map("".join)))
+def test_what_is_settled_looks_the_same_whatever_comes_after_it(text: str, more: str) -> None:
+    cut = settled(text)
+    assert 0 <= cut <= len(text)
+    assert sanitize(text[:cut]) + sanitize(text[cut:] + more) == sanitize(text + more)
+
+
+def test_all_but_the_last_character_of_plain_text_is_settled() -> None:
+    assert settled("plain text") == len("plain text") - 1
+    assert settled("") == 0
