@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from pathlib import PurePath
 from typing import ClassVar
 
+from textual import events
 from textual.app import App, SystemCommand
 from textual.screen import Screen
 
@@ -54,6 +55,12 @@ class ConsoleApp(OrderedKeys, App[None]):
         """Send what a held Enter was for, before another key acts."""
         if self.screen is self.console_screen:
             self.console_screen.finish_enter(key)
+
+    async def on_event(self, event: events.Event) -> None:
+        """Take an event; what streams waits while a key is answered."""
+        if isinstance(event, events.Key):
+            self.console_screen.pacing.key()
+        await super().on_event(event)
 
     async def on_mount(self) -> None:
         """Open a replay; and leave the terminal in order also when the console is asked to end."""

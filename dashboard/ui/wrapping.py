@@ -1,11 +1,9 @@
-"""Wrapping text into lines of at most so many cells, wide characters and emoji sequences included.
-
-Text that grows is wrapped again only from its last paragraph on.
-"""
+"""Wrapping text into lines of at most so many cells, wide characters and emoji sequences included."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from rich.cells import cell_len, chop_cells
 
@@ -27,56 +25,41 @@ def wrap(text: str, width: int) -> list[str]:
     width = max(NARROWEST, width)
     lines: list[str] = []
     for paragraph in text.split("\n"):
-        lines.extend(_wrap_paragraph(paragraph, width))
+        if len(paragraph) <= width and paragraph.isascii() and "\t" not in paragraph:
+            lines.append(paragraph.rstrip())  # nearly all of them
+        else:
+            lines.extend(line for line, _ in placed_lines(paragraph, width))
     return lines
 
 
-class Wrapping:
-    """The lines of one text at one width, kept while the text grows.
+def placed_lines(paragraph: str, width: int) -> Iterator[tuple[str, int]]:
+    """Wrap one paragraph; gives each line, and where in the paragraph it begins.
+
+    A paragraph that goes on changes its last line only, and what follows: whatever comes before is final. Of one
+    with tabs the places are those in the text with its tabs expanded.
 
     Args:
-        width: cells a line.
+        paragraph: sanitised text without newlines.
+        width: cells a line, at least 2.
     """
-
-    def __init__(self, width: int) -> None:
-        self.width = max(NARROWEST, width)
-        self.lines: list[str] = []
-        self._text = ""
-        self._paragraph = 0  # where the last paragraph begins in the text
-        self._finished = 0  # how many lines come before it
-
-    def update(self, text: str) -> None:
-        """Take the text as it is now. Where it only grew, all but its last paragraph keeps its lines."""
-        if not (len(text) >= len(self._text) and text.startswith(self._text[: self._paragraph])):
-            self._paragraph = self._finished = 0
-        del self.lines[self._finished :]
-        self.lines.extend(wrap(text[self._paragraph :], self.width))
-        start = text.rfind("\n") + 1
-        self._text = text
-        if start > self._paragraph:
-            self._paragraph = start
-            self._finished = len(self.lines) - len(_wrap_paragraph(text[start:], self.width))
-
-
-def _wrap_paragraph(paragraph: str, width: int) -> list[str]:
     if "\t" in paragraph:
         paragraph = paragraph.expandtabs(TAB)
-    if len(paragraph) <= width and paragraph.isascii():
-        return [paragraph.rstrip()]
-    lines: list[str] = []
-    line, used = "", 0
+    line, used, start, place = "", 0, 0, 0
     for word in _WORDS.findall(paragraph):
         bare = word.rstrip()
         size = cell_len(bare)
         if used + size > width:
             if line.strip():
-                lines.append(line.rstrip())
-            line, used = "", 0
+                yield line.rstrip(), start
+            line, used, start = "", 0, place
             if size > width:
                 *full, rest = chop_cells(bare, width)
-                lines.extend(full)
+                for piece in full:
+                    yield piece, start
+                    start += len(piece)
+                place += len(bare) - len(rest)
                 word = rest + word[len(bare) :]
         line += word
         used += cell_len(word)
-    lines.append(line.rstrip())
-    return lines
+        place += len(word)
+    yield line.rstrip(), start

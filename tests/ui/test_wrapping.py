@@ -1,4 +1,4 @@
-"""Wrapping: never wider than asked, nothing lost, and growth comes to the same as starting over."""
+"""Wrapping: never wider than asked, and nothing lost."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from dashboard.core.sanitize import sanitize
-from dashboard.ui.wrapping import Wrapping, wrap
+from dashboard.ui.wrapping import wrap
 
 PIECES = st.sampled_from(
     ["word ", "a", " ", "\n", "\t", "가나다", "👩‍👩‍👧", "e\u0301", "longerthanthewidth", "שלום "]
@@ -24,24 +24,6 @@ def test_no_line_is_wider_than_asked(text: str, width: int) -> None:
 def test_nothing_but_white_space_is_lost(text: str, width: int) -> None:
     kept = "".join("".join(wrap(text, width)).split())
     assert kept == "".join(text.split())
-
-
-@given(st.lists(PIECES, max_size=40), st.integers(2, 40))
-def test_text_that_grows_has_the_lines_of_the_whole(pieces: list[str], width: int) -> None:
-    wrapping = Wrapping(width)
-    text = ""
-    for piece in pieces:
-        text += piece
-        wrapping.update(text)
-        assert wrapping.lines == wrap(text, width)
-
-
-@given(TEXT, TEXT, st.integers(2, 40))
-def test_text_that_is_replaced_has_the_lines_of_the_new_one(before: str, after: str, width: int) -> None:
-    wrapping = Wrapping(width)
-    wrapping.update(before)
-    wrapping.update(after)
-    assert wrapping.lines == wrap(after, width)
 
 
 def test_lines_break_at_spaces_and_inside_a_word_only_where_it_is_too_wide() -> None:

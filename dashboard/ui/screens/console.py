@@ -17,7 +17,9 @@ from dashboard.core.errors import DashboardError
 from dashboard.core.events import ControlAction
 from dashboard.core.sessions import HostState, OperatorSession
 from dashboard.ui.commands import Mode, bindings
+from dashboard.ui.deeper import MeasuredPaints, quicken
 from dashboard.ui.glyphs import Glyphs
+from dashboard.ui.pacing import Pacing
 from dashboard.ui.screens.confirm import Confirm
 from dashboard.ui.screens.forwarding import ForwardingScreen
 from dashboard.ui.screens.help import Help
@@ -35,7 +37,7 @@ SMALLEST = (40, 12)
 LOW = 20  # cells down, under which what opens over the console leaves out its margins
 
 
-class Console(ForwardingScreen):
+class Console(MeasuredPaints, ForwardingScreen):
     """Wall, tree, composer, and the lines around them.
 
     Args:
@@ -50,6 +52,9 @@ class Console(ForwardingScreen):
 
     def __init__(self, session: OperatorSession, glyphs: Glyphs) -> None:
         super().__init__(session, glyphs)
+        quicken(self)
+        self.pacing = Pacing()
+        self._unrefined = self._slow_waits = False
         self._framing = asyncio.Lock()
         self._slow_due = True
         self._last_trouble = ""
@@ -74,8 +79,8 @@ class Console(ForwardingScreen):
         """Start to follow the session."""
         self.receipts.display = False
         self._watch()
-        self._fast = self.set_interval(FRAME_SECONDS, self.take_frame, name="frame")
-        self.set_interval(SLOW_SECONDS, self.take_slow_frame, name="slow frame")
+        self._fast = self.set_interval(FRAME_SECONDS, self._tick, name="frame")
+        self.set_interval(SLOW_SECONDS, self._slow_tick, name="slow frame")
         self.set_interval(PROBE_SECONDS, self.probe, name="probe")
         self.probe()
 
@@ -98,28 +103,48 @@ class Console(ForwardingScreen):
     async def take_frame(self) -> None:
         """Take what is new in the session, and repaint that."""
         async with self._framing:  # a frame that mounts panels takes a while, and the next one waits for it
+            self.pacing.begin()
             try:
                 changes = self._feed.poll()
             except DashboardError as error:
                 self._trouble(error)
                 return
-            if changes is None:
-                return
-            await self.wall.apply(changes, self._session.now())
-            if self.wall.chosen is None and changes.started:
-                self.select(next(iter(self._feed.projection.runs)))
-            self._slow_due = True
-            self._tell(changes)
+            if changes is not None:
+                await self.wall.apply(changes, self._session.now())
+                if self.wall.chosen is None and changes.started:
+                    self.select(next(iter(self._feed.projection.runs)))
+                self._slow_due = True
+                self._tell(changes)
+            self.pacing.drew(self.wall.flush(self.pacing.most, self._session.now()))
+            self._unrefined = self.wall.refine(self.pacing.in_slice())
+
+    async def _tick(self) -> None:
+        """Take a frame, unless a key is being answered or nobody would see it."""
+        if not self.pacing.due(covered=self.app.screen is not self):
+            return
+        if self._slow_waits:
+            await self._slow_tick()
+        else:
+            await self.take_frame()
+
+    async def _slow_tick(self) -> None:
+        self._slow_waits = not self.pacing.due()
+        if not self._slow_waits:
+            await self.take_slow_frame()
+
+    def painted(self, seconds: float) -> None:
+        """Let the next frame know what it took to paint this one."""
+        self.pacing.painted(seconds)
 
     @property
-    def _lively(self) -> bool:
+    def _expects_news(self) -> bool:
         """Whether each frame has to look for news."""
         return self._feed.projection.at_work
 
     async def take_slow_frame(self) -> None:
         """Bring what need not follow each frame up to date; while nothing runs, this looks for news as well."""
         await self.take_frame()
-        if self._lively:
+        if self._expects_news or self.wall.dirty or self._unrefined:
             self._fast.resume()
         else:
             self._fast.pause()
@@ -291,4 +316,6 @@ async def settle(console: Console, upto: int) -> None:
         if projection.seq == before:
             trouble = console._last_trouble or "no news"  # noqa: SLF001
             raise RuntimeError(f"the console stays at seq {before} of {upto}: {trouble}")
+    while console.wall.flush(None, console._session.now()) or console.wall.refine(lambda: True):  # noqa: SLF001
+        pass
     await console.take_slow_frame()

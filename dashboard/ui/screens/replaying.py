@@ -131,7 +131,7 @@ class ReplayConsole(Console, inherit_bindings=False):
         self._say("q leaves the replay.")
 
     @property
-    def _lively(self) -> bool:
+    def _expects_news(self) -> bool:
         """Whether recorded time passes, be any run at work or not, or a jump is not drawn yet."""
         standing = self._standing
         passes = standing is None or (standing.playing and not (standing.at_end and standing.complete))

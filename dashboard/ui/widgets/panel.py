@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Self
+
 from textual import events
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
+from textual.geometry import Offset, Region
 from textual.message import Message
 from textual.widgets import Static
 
@@ -56,6 +59,9 @@ class Panel(Vertical):
         self.transcript = TranscriptView(run, glyphs)
         self._pending = Static(id="pending")
         self._shown_at = 0
+        self._unseen = 0
+        self._frame: tuple[Content, Content] | None = None
+        self._rows: tuple[Region, ...] = ()  # while only these change
 
     @property
     def run_id(self) -> str:
@@ -75,6 +81,18 @@ class Panel(Vertical):
     def on_mount(self) -> None:
         """Start with nothing waiting."""
         self._pending.display = False
+
+    def sync(self, first: int, now: int) -> None:
+        """Take in that entries from this index on are new or changed; the head only tells how many are unseen."""
+        self.transcript.sync(first)
+        if self.transcript.unseen != self._unseen:
+            self.show_head(now)
+
+    def refresh(
+        self, *regions: Region, repaint: bool = True, layout: bool = False, recompose: bool = False
+    ) -> Self:
+        """Draw again; where only the head or the foot changes, that row and not the transcript below."""
+        return super().refresh(*(regions or self._rows), repaint=repaint, layout=layout, recompose=recompose)
 
     def on_resize(self) -> None:
         """Fit the head to the new width."""
@@ -107,14 +125,31 @@ class Panel(Vertical):
         name = run.name if fits else run.short  # the name gives way, never the numbers
         if not fits and len(name) > room:
             words = f" {SHORT_WORDS.get(run.state, run.state)}{rounds}"  # next, who it was: the transcript says it
-        self.border_title = Content.assemble(
+        head = Content.assemble(
             (mark, "$accent bold"),
             (f"{glyphs.states[run.state]} ", style),
             (sanitize_line(name, 60), "bold" if self._chosen else ""),
             (words, style),
         )
+        self._show_frame(head, self._foot(now))
+
+    def _show_frame(self, head: Content, foot: Content) -> None:
+        before, self._frame = self._frame, (head, foot)
+        first = Region(0, 0, self.outer_size.width, 1).translate(-self.content_offset)
+        try:
+            if before is None or before[0] != head:
+                self._rows = (first,)
+                self.border_title = head
+            if before is None or before[1] != foot:
+                self._rows = (first.translate(Offset(0, self.outer_size.height - 1)),)
+                self.border_subtitle = foot
+        finally:
+            self._rows = ()
+
+    def _foot(self, now: int) -> Content:
+        run, glyphs = self._run_view, self._glyphs
         facts: list[tuple[str, str]] = []
-        unseen = self.transcript.unseen
+        unseen = self._unseen = self.transcript.unseen
         if unseen:
             facts.append((f"{glyphs.down} {plural(unseen, 'new line')} below (G)", "$accent"))
         if run.tools:
@@ -124,7 +159,7 @@ class Panel(Vertical):
         parts: list[tuple[str, str]] = []
         for fact in facts:
             parts.extend([(f" {glyphs.dot} ", "$faint"), fact] if parts else [fact])
-        self.border_subtitle = Content.assemble(*parts)
+        return Content.assemble(*parts)
 
     def _tool_fact(self, now: int) -> tuple[str, str]:
         """Say which tool runs, or waits to be allowed, and for how long."""

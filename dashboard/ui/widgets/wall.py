@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from textual.containers import Container
@@ -65,6 +65,7 @@ class Wall(Container, can_focus=True):
         self._projection = projection
         self._glyphs = glyphs
         self._panels: dict[str, Panel] = {}
+        self._dirty: dict[str, int] = {}  # transcripts behind the projection, and from which entry on
         self._chosen: str | None = None
         self._zoomed = False
         self._shape = GridShape(1, 1)
@@ -89,20 +90,47 @@ class Wall(Container, can_focus=True):
         """How many panels are not in sight."""
         return sum(not panel.display for panel in self._panels.values())
 
+    @property
+    def dirty(self) -> bool:
+        """Whether a transcript is behind the projection."""
+        return bool(self._dirty)
+
     async def apply(self, changes: Changes, now: int) -> None:
-        """Take in what a fold changed."""
+        """Take in what a fold changed; the transcripts follow with ``flush``."""
         if changes.started:
             await self._add(changes.started)
-        for run_id in changes.runs | changes.entries.keys():
-            panel = self._panels.get(run_id)
-            if panel is None:
-                continue
-            if run_id in changes.entries and panel.display:
-                panel.transcript.sync(changes.entries[run_id])
-            panel.show_head(now)
+        for run_id, first in changes.entries.items():
+            self._dirty[run_id] = min(first, self._dirty.get(run_id, first))  # it keeps its place in the queue
+        for run_id in changes.runs & self._panels.keys():
+            self._panels[run_id].show_head(now)
         moved = {self._projection.messages[message_id].run_id or "" for message_id in changes.messages}
         for run_id in (moved | set(changes.started)) & self._panels.keys():
             self._panels[run_id].show_pending(self._projection.pending_for(run_id))
+
+    def flush(self, most: int | None, now: int) -> int:
+        """Bring transcripts in sight up to date, those first that wait longest.
+
+        Args:
+            most: how many at most; ``None`` for all.
+            now: microseconds since the epoch, UTC.
+
+        Returns:
+            How many it were.
+        """
+        drawn = 0
+        for run_id in list(self._dirty):
+            if most is not None and drawn >= most:
+                break
+            first = self._dirty.pop(run_id)
+            panel = self._panels.get(run_id)
+            if panel is not None and panel.display:  # what is out of sight is taken in when it comes into sight
+                panel.sync(first, now)
+                drawn += 1
+        return drawn
+
+    def refine(self, in_time: Callable[[], bool]) -> bool:
+        """Wrap what the panels in sight have above and below; gives whether more is left."""
+        return any(panel.transcript.refine(in_time) for panel in self._panels.values() if panel.display)
 
     def tick(self, now: int) -> None:
         """Let the times that pass, pass."""
